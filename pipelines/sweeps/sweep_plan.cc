@@ -169,7 +169,9 @@ Labels LabelsOf(const Combination& combination, const std::map<std::string, std:
   return {JoinParts(trial), JoinParts(arm)};
 }
 
+// A punishment that is off is left out: without that, the tables of earlier sweeps would have other names of problems.
 bool IsOfProblem(absl::string_view line) {
+  if (line == "algorithm.soft_punish_cache = 0" || line == "algorithm.missing_eos_penalty = 0.0") return false;
   const absl::string_view name = line.substr(0, line.find(' '));
   const size_t dot = name.find('.');
   return dot != absl::string_view::npos && rl::DescribesProblem(name.substr(0, dot), name.substr(dot + 1));

@@ -90,6 +90,22 @@ run.steps = 2
   EXPECT_NE(plan.trials[0].problem, plan.trials[5].problem);
 }
 
+TEST(SweepPlanTest, RewardsUnderAnotherPunishmentAreThoseOfAnotherProblem) {
+  ASSERT_OK_AND_ASSIGN(const SweepPlan plan, Plan(R"([grid]
+algorithm.missing_eos_penalty = [0.0, 0.5]
+algorithm.soft_punish_cache = [0, 2]
+algorithm.epsilon = [0.1, 0.2]
+)"));
+  ASSERT_EQ(plan.trials.size(), 8u);
+  std::set<std::string> problems;
+  for (size_t i = 0; i < plan.trials.size(); i += 2) {
+    problems.insert(plan.trials[i].problem);
+    EXPECT_EQ(plan.trials[i].problem, plan.trials[i + 1].problem);
+  }
+  EXPECT_EQ(problems.size(), 4u);
+  EXPECT_EQ(plan.trials[0].problem, "b34343895c26") << "in the tables of earlier sweeps";
+}
+
 constexpr char kRandom[] = R"(config = "bandit.toml"
 [random]
 count = 12

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "rl/algorithm/token_advantages.h"
 #include "rl/config/environment_section.h"
@@ -36,15 +37,29 @@ bool DividesByDeviation(const Config& config, const Row& row) {
   return scores || SumsNormalized(row) || Scales(config, row);
 }
 
-// Whether a group can have a lone sample whose handling matters.
+// Whether the handling of a lone sample matters: in groups of one, which are centred or divided by their own deviation,
+// or by that of a step in which a single reward can be scored.
 bool MeetsLoneSamples(const Config& config, const Row& row) {
-  const bool alone = config.rollout.num_generations == 1 || config.environment.invalid_episodes == "drop" ||
-                     absl::StrContains(config.algorithm.reward, "process") || config.environment.name == "process";
-  const bool centres = AsksForScale(config, row) && row.advantage.baseline == Baseline::kGroupMean;
-  return alone && !ByStep(row.advantage) && (centres || Scales(config, row));
+  if (config.rollout.num_generations != 1 || ByStep(row.advantage)) return false;
+  if (AsksForScale(config, row) && row.advantage.baseline == Baseline::kGroupMean) return true;
+  const bool can_be_one = config.rollout.prompts_per_step == 1 || config.environment.invalid_episodes == "drop" ||
+                          absl::StrContains(config.algorithm.reward, "process") || config.environment.name == "process";
+  return Scales(config, row) && (row.advantage.scale_rewards == ScaleRewards::kGroup || can_be_one);
+}
+
+// Whether what comes after a decision counts for it. That of a bandit ends the episode.
+bool Discounts(const Config& config, const Row& row) {
+  return HasTokenReturns(row.advantage) && config.run.workload != "bandit";
 }
 
 bool HasValues(const Config&, const Row& row) { return NeedsValues(row); }
+
+// Decays() in rl/gradient/parameter_units.cc knows the value functions of the other workloads by their names.
+bool ChoosesDecay(const Config& config, const Row& row) {
+  const bool decays_values =
+      NeedsValues(row) && config.run.workload != "memory_agent" && config.run.workload != "quiet_star";
+  return config.optimizer.weight_decay > 0 && (config.optimizer.weight_decay_on != "values" || decays_values);
+}
 
 bool GrowsOnImages(const Config& config, const Row&) { return config.morphogenesis.task == "cifar10"; }
 bool GrowsOnText(const Config& config, const Row&) { return !GrowsOnImages(config, {}); }
@@ -86,6 +101,16 @@ bool HasUpperClip(const Config& config, const Row& row) {
 // After the first update of a step the policy differs from the sampling policy, which a term without a ratio ignores.
 bool KnowsOfOldPolicy(const Config& config, const Row& row) { return !Clips<Clip::kReinforce>(config, row); }
 
+// A row that makes several iterations by itself can be told to make one.
+bool ChoosesIterations(const Config& config, const Row& row) {
+  const absl::StatusOr<Row> own = FindAlgorithm(row.name);
+  return KnowsOfOldPolicy(config, row) || (own.ok() && own->update.num_iterations > 1);
+}
+
+bool HasTurns(const Config& config, const Row&) {
+  return !config.environment.name.empty() || config.run.workload == "quiet_star";
+}
+
 bool HasOptimalValues(const Config&, const Row& row) { return row.advantage.baseline == Baseline::kOptimal; }
 
 bool Corrects(const Config&, const Row& row) { return row.correction.mode != ImportanceMode::kNone; }
@@ -96,13 +121,20 @@ bool DecaysEntropyBonus(const Config& config, const Row&) {
   return config.algorithm.entropy.entropy_coef != 0 && !config.algorithm.entropy.adaptive;
 }
 
-bool GoesLinearly(const Config& config, const Row& row) {
-  return DecaysEntropyBonus(config, row) && config.algorithm.entropy.steps > 0;
+// A bonus of 0 can rise to entropy_coef_end.
+bool MayGoLinearly(const Config& config, const Row&) {
+  const EntropyOptions& entropy = config.algorithm.entropy;
+  return !entropy.adaptive && (entropy.entropy_coef != 0 || entropy.end != 0);
 }
 
-// Returns whether the policy's distributions are over actions of which some may not be allowed. Tokens and the
-// operations of a memory agent always are.
-bool HasMasks(const Config& config) { return !HasCompletions(config) && config.run.workload != "memory_agent"; }
+bool GoesLinearly(const Config& config, const Row&) {
+  return !config.algorithm.entropy.adaptive && config.algorithm.entropy.steps > 0;
+}
+
+// Whether the policy chooses among actions of which some may not be allowed, as tokens and operations always are.
+bool HasMasks(const Config& config) {
+  return config.run.workload == "bandit" || config.run.workload == "morphogenesis";
+}
 
 bool RaisesLearningRate(const Config& config, const Row&) {
   return config.optimizer.warmup_steps > 0 || config.optimizer.warmup_ratio > 0;
@@ -121,18 +153,22 @@ bool FiltersGradients(const Config& config, const Row& row) {
   return IsMuonGrokfast(config, row) && config.optimizer.grokfast_lambda > 0;
 }
 
-bool FollowsDivergence(const Config& config, const Row&) {
-  return config.algorithm.kl.schedule == KlSchedule::kProportional ||
-         config.algorithm.kl.schedule == KlSchedule::kBanded;
+template <KlSchedule schedule>
+bool Follows(const Config& config, const Row&) {
+  return config.algorithm.kl.schedule == schedule;
 }
 
-bool IsBanded(const Config& config, const Row&) { return config.algorithm.kl.schedule == KlSchedule::kBanded; }
+bool FollowsDivergence(const Config& config, const Row& row) {
+  return Follows<KlSchedule::kProportional>(config, row) || Follows<KlSchedule::kBanded>(config, row);
+}
 
 bool SyncsReference(const Config& config, const Row& row) {
   return config.algorithm.sync_ref_model && HasReference(config, row);
 }
 
 bool HasEnvironment(const Config& config, const Row&) { return !config.environment.name.empty(); }
+bool HasRooms(const Config& config, const Row&) { return config.environment.name == "grid_navigation"; }
+bool HasCheckedActions(const Config& config, const Row&) { return ChecksActions(config.environment); }
 
 // Environments make their own tasks, except an external process, which receives problems.
 bool DrawsTasks(const Config& config, const Row&) {
@@ -144,7 +180,7 @@ bool WarmsUp(const Config& config, const Row&) { return config.warm_up.steps > 0
 
 bool LooksForBest(const Config& config, const Row&) { return TracksBest(config.evaluation); }
 
-bool HasTools(const Config& config) {
+bool HasTools(const Config& config, const Row&) {
   return config.environment.name == "grid_navigation" || config.environment.name == "process";
 }
 
@@ -187,8 +223,7 @@ constexpr absl::string_view kReference =
 constexpr absl::string_view kOptimal = "algorithm.baseline optimal";
 constexpr absl::string_view kAdaptive = "algorithm.use_adaptive_entropy true";
 constexpr absl::string_view kOldPolicy =
-    "a term with a ratio to the sampling policy: an algorithm.clip other than reinforce, which allows one update per "
-    "step";
+    "a term with a ratio to the sampling policy: an algorithm.clip other than reinforce, which makes one update a step";
 constexpr absl::string_view kBanded = "algorithm.kl_schedule banded";
 constexpr absl::string_view kCorrection = "an algorithm.importance_correction";
 constexpr absl::string_view kEnvironment = "an environment.name";
@@ -221,12 +256,11 @@ constexpr KeyUse kTable[] = {
      "algorithm.baseline leave_one_out"},
     {"algorithm.advantage_epsilon", DividesByDeviation, "advantages that are divided by a deviation"},
     {"algorithm.lone_sample_keeps_reward", MeetsLoneSamples,
-     "groups of one (rollout.num_generations 1, or rewards that can be missing), and algorithm.baseline group_mean or "
-     "a deviation that divides"},
-    {"algorithm.gamma", [](const Config&, const Row& row) { return HasTokenReturns(row.advantage); },
+     "rollout.num_generations 1, and algorithm.baseline group_mean or a deviation of such a group, or of a step that "
+     "can have a single reward, that divides"},
+    {"algorithm.gamma", Discounts,
      "returns of tokens: algorithm.baseline value, step_group_mean, step_leave_one_out or step_none, or none with "
-     "whiten_tokens "
-     "on"},
+     "whiten_tokens on; and a run.workload other than bandit, whose episodes have one decision"},
     {"algorithm.baseline_decay",
      [](const Config&, const Row& row) { return row.advantage.baseline == Baseline::kRunningMean; },
      "algorithm.baseline running_mean"},
@@ -234,23 +268,25 @@ constexpr KeyUse kTable[] = {
     {"algorithm.beta1", HasOptimalValues, kOptimal},
     {"algorithm.filter_all_incorrect", HasOptimalValues, kOptimal},
     {"algorithm.value_model", HasValues, kValue},
-    {"algorithm.lam", HasValues, kValue},
+    {"algorithm.lam",
+     [](const Config& config, const Row& row) { return HasValues(config, row) && Discounts(config, row); },
+     "algorithm.baseline value, and a run.workload other than bandit, whose episodes have one decision"},
     {"algorithm.value_steps",
-     [](const Config& config, const Row& row) {
-       return HasValues(config, row) && (HasEnvironment(config, row) || config.run.workload == "quiet_star");
-     },
+     [](const Config& config, const Row& row) { return HasValues(config, row) && HasTurns(config, row); },
      "algorithm.baseline value, and turns of several tokens: an environment.name, or run.workload quiet_star"},
     {"algorithm.vf_coef", HasValues, kValue},
     {"algorithm.cliprange_value", HasValues, kValue},
     {"algorithm.whiten_rewards", HasValues, kValue},
     {"algorithm.reward_scaling", HasValues, kValue},
-    {"algorithm.bootstrap_truncated", HasValues, kValue},
+    {"algorithm.bootstrap_truncated",
+     [](const Config& config, const Row& row) { return NeedsValues(row) && config.run.workload != "quiet_star"; },
+     "algorithm.baseline value, and episodes that can be cut short: a run.workload other than quiet_star"},
     // Clips.
     {"algorithm.aggregation",
      [](const Config& config, const Row& row) {
-       return AggregationOf(row.loss) != Aggregation::kTurnMean || HasEnvironment(config, row);
+       return AggregationOf(row.loss) != Aggregation::kTurnMean || HasTurns(config, row);
      },
-     "turns for turn_mean: an environment.name"},
+     "turns for turn_mean: an environment.name, or run.workload quiet_star"},
     {"algorithm.importance_sampling_level", HasRatio, "algorithm.clip two_sided, cispo, sapo or none"},
     {"algorithm.epsilon", HasLowerClip, "algorithm.clip two_sided or gmpo"},
     {"algorithm.epsilon_high", HasUpperClip, "algorithm.clip two_sided, cispo or gmpo"},
@@ -265,9 +301,9 @@ constexpr KeyUse kTable[] = {
     {"algorithm.importance_clip_max", Corrects, kCorrection},
     {"algorithm.importance_clip_min", Corrects, kCorrection},
     {"algorithm.beta2", Clips<Clip::kRegression>, "algorithm.clip regression"},
-    {"algorithm.entropy_coef_steps", DecaysEntropyBonus,
-     "algorithm.entropy_coef above 0, without use_adaptive_entropy"},
-    {"algorithm.entropy_coef_end", GoesLinearly, "algorithm.entropy_coef_steps above 0"},
+    {"algorithm.entropy_coef_steps", MayGoLinearly,
+     "algorithm.entropy_coef or entropy_coef_end above 0, without use_adaptive_entropy"},
+    {"algorithm.entropy_coef_end", GoesLinearly, "algorithm.entropy_coef_steps above 0, without use_adaptive_entropy"},
     {"algorithm.entropy_coef_decay",
      [](const Config& config, const Row& row) { return DecaysEntropyBonus(config, row) && !GoesLinearly(config, row); },
      "algorithm.entropy_coef above 0, without use_adaptive_entropy and entropy_coef_steps"},
@@ -287,7 +323,7 @@ constexpr KeyUse kTable[] = {
     {"algorithm.entropy_coef_delta", AdaptsEntropy, kAdaptive},
     {"algorithm.entropy_coef_min", AdaptsEntropy, kAdaptive},
     {"algorithm.entropy_coef_max", AdaptsEntropy, kAdaptive},
-    {"algorithm.num_iterations", KnowsOfOldPolicy, kOldPolicy},
+    {"algorithm.num_iterations", ChoosesIterations, kOldPolicy},
     {"algorithm.num_mini_batches", KnowsOfOldPolicy, kOldPolicy},
     {"algorithm.mini_batch_size", KnowsOfOldPolicy, kOldPolicy},
     {"algorithm.target_kl",
@@ -303,19 +339,15 @@ constexpr KeyUse kTable[] = {
     {"algorithm.kl_estimator", HasDivergence, kDivergence},
     {"algorithm.use_bias_correction_kl", EstimatesInLoss,
      "an estimate of the divergence in the loss: algorithm.beta above 0, with kl_in_reward off"},
-    {"algorithm.final_beta",
-     [](const Config& config, const Row&) { return config.algorithm.kl.schedule == KlSchedule::kLinear; },
-     "algorithm.kl_schedule linear"},
+    {"algorithm.final_beta", Follows<KlSchedule::kLinear>, "algorithm.kl_schedule linear"},
     {"algorithm.kl_target", FollowsDivergence, "algorithm.kl_schedule proportional or banded"},
-    {"algorithm.kl_horizon",
-     [](const Config& config, const Row&) { return config.algorithm.kl.schedule == KlSchedule::kProportional; },
-     "algorithm.kl_schedule proportional"},
-    {"algorithm.kl_tolerance", IsBanded, kBanded},
-    {"algorithm.kl_rate", IsBanded, kBanded},
-    {"algorithm.kl_low", IsBanded, kBanded},
-    {"algorithm.kl_high", IsBanded, kBanded},
-    {"algorithm.kl_interval", IsBanded, kBanded},
-    {"algorithm.kl_patience", IsBanded, kBanded},
+    {"algorithm.kl_horizon", Follows<KlSchedule::kProportional>, "algorithm.kl_schedule proportional"},
+    {"algorithm.kl_tolerance", Follows<KlSchedule::kBanded>, kBanded},
+    {"algorithm.kl_rate", Follows<KlSchedule::kBanded>, kBanded},
+    {"algorithm.kl_low", Follows<KlSchedule::kBanded>, kBanded},
+    {"algorithm.kl_high", Follows<KlSchedule::kBanded>, kBanded},
+    {"algorithm.kl_interval", Follows<KlSchedule::kBanded>, kBanded},
+    {"algorithm.kl_patience", Follows<KlSchedule::kBanded>, kBanded},
     {"algorithm.sync_ref_model", HasReference, kReference},
     {"algorithm.ref_model_mixup_alpha", SyncsReference, "algorithm.sync_ref_model true"},
     {"algorithm.ref_model_sync_steps", SyncsReference, "algorithm.sync_ref_model true"},
@@ -331,25 +363,19 @@ constexpr KeyUse kTable[] = {
      "environment.name number_guess or countdown"},
     {"environment.numbers", [](const Config& config, const Row&) { return config.environment.name == "countdown"; },
      "environment.name countdown"},
-    {"environment.kinds", [](const Config& config, const Row&) { return config.environment.name == "grid_navigation"; },
-     "environment.name grid_navigation"},
-    {"environment.observation",
-     [](const Config& config, const Row&) { return config.environment.name == "grid_navigation"; },
-     "environment.name grid_navigation"},
+    {"environment.kinds", HasRooms, "environment.name grid_navigation"},
+    {"environment.observation", HasRooms, "environment.name grid_navigation"},
     {"environment.feature_bins",
      [](const Config& config, const Row&) {
        return config.environment.name == "process" || config.environment.observation == "features";
      },
      "environment.name process, or environment.observation features"},
-    {"environment.max_tool_calls", [](const Config& config, const Row&) { return HasTools(config); },
-     "environment.name grid_navigation or process"},
+    {"environment.max_tool_calls", HasTools, "environment.name grid_navigation or process"},
     {"environment.tool_call_refusal",
-     [](const Config& config, const Row&) { return HasTools(config) && config.environment.max_tool_calls > 0; },
+     [](const Config& config, const Row&) { return HasTools(config, {}) && config.environment.max_tool_calls > 0; },
      "environment.max_tool_calls above 0"},
-    {"environment.min_action_tokens",
-     [](const Config& config, const Row&) { return ChecksActions(config.environment); }, kChecks},
-    {"environment.max_action_tokens",
-     [](const Config& config, const Row&) { return ChecksActions(config.environment); }, kChecks},
+    {"environment.min_action_tokens", HasCheckedActions, kChecks},
+    {"environment.max_action_tokens", HasCheckedActions, kChecks},
     {"memory.stage1_behaviour", [](const Config& config, const Row&) { return HasMemoryStage(config.memory, 1); },
      "memory.stage1_steps above 0"},
     {"memory.stage2_behaviour", [](const Config& config, const Row&) { return HasMemoryStage(config.memory, 2); },
@@ -414,8 +440,7 @@ constexpr KeyUse kTable[] = {
     {"data.max_length", DrawsTasks, kDrawn},
     {"data.alphabet_size",
      [](const Config& config, const Row& row) { return DrawsTasks(config, row) && config.data.task != "addition"; },
-     "generated tasks made of letters: data.task reverse, sort or lookup, no data.path, and no environment.name except "
-     "process"},
+     "generated tasks of letters: a data.task other than addition, no data.path, no environment.name except process"},
     {"warm_up.prompts_per_step", WarmsUp, kWarmUp},
     {"warm_up.learning_rate", WarmsUp, kWarmUp},
     {"rollout.truncation_side", [](const Config& config, const Row&) { return config.rollout.max_prompt_length > 0; },
@@ -442,12 +467,9 @@ constexpr KeyUse kTable[] = {
     {"optimizer.grokfast_start", FiltersGradients, kFilters},
     {"optimizer.grokfast_amplifies", FiltersGradients, kFilters},
     {"optimizer.qk_clip_threshold", TrainsAttention, kTrainsAttention},
-    {"optimizer.weight_decay_on",
-     [](const Config& config, const Row& row) {
-       const OptimizerConfig& optimizer = config.optimizer;
-       return optimizer.weight_decay > 0 && (optimizer.weight_decay_on != "values" || HasValues(config, row));
-     },
-     "optimizer.weight_decay above 0, and for values a value function: algorithm.baseline value"},
+    {"optimizer.weight_decay_on", ChoosesDecay,
+     "optimizer.weight_decay above 0, and for values a value function whose decay can be chosen: algorithm.baseline "
+     "value with a run.workload other than memory_agent and quiet_star"},
     // The verb evaluate reads the sizes and splits of evaluations in every run.
     {"evaluation.keep_best", [](const Config& config, const Row&) { return config.evaluation.every > 0; },
      "evaluation.every above 0"},
@@ -455,9 +477,7 @@ constexpr KeyUse kTable[] = {
     {"evaluation.greater_is_better", LooksForBest, kBest},
     {"evaluation.reward_window", [](const Config& config, const Row&) { return AveragesRewards(config); },
      "evaluation.metric_for_best_model reward_moving_average, or quiet_star.paper_metrics"},
-    {"evaluation.early_stopping_threshold",
-     [](const Config& config, const Row&) { return config.evaluation.early_stopping_patience > 0; },
-     "evaluation.early_stopping_patience above 0"},
+    {"evaluation.early_stopping_threshold", LooksForBest, kBest},
     {"execution.process_time_limit", AsksProgram, kProgram},
     {"execution.process_restarts", AsksProgram, kProgram},
     {"execution.process_count", AsksProgram, kProgram},

@@ -7,10 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/algorithm/algorithm.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/check.h"
 #include "rl/config/load.h"
 
 namespace reprise::rl {
@@ -24,12 +28,23 @@ struct Use {
 
 std::vector<std::string> WordsOf(const char* text) { return absl::StrSplit(text, ' ', absl::SkipEmpty()); }
 
-// Fails the test for each configuration that cannot be loaded or in which the keys are not `is_read`.
+// With what goes with a choice: an environment has a reward, and a process a command.
+std::vector<std::string> OverridesOf(const char* configuration) {
+  std::vector<std::string> overrides = WordsOf(configuration);
+  const auto names = [&](absl::string_view text) { return absl::StrContains(configuration, text); };
+  if (names("environment.name=") && !names("algorithm.reward=")) overrides.emplace_back("algorithm.reward=environment");
+  if (names("=process") && !names("process.command=")) overrides.emplace_back("process.command=cat");
+  return overrides;
+}
+
+// Fails the test for each configuration that cannot be loaded or trained, or in which the keys are not `is_read`.
 void ExpectUse(const char* keys, const std::vector<const char*>& configurations, bool is_read) {
   for (const char* const configuration : configurations) {
     SCOPED_TRACE(configuration);
-    ASSERT_OK_AND_ASSIGN(const ResolvedConfig resolved, LoadConfig("", "c.toml", WordsOf(configuration)));
+    ASSERT_OK_AND_ASSIGN(const ResolvedConfig resolved, LoadConfig("", "c.toml", OverridesOf(configuration)));
     ASSERT_OK_AND_ASSIGN(const AlgorithmRow row, AlgorithmOf(resolved.config.algorithm));
+    const absl::Status sound = CheckConfig(resolved.config, 1);
+    EXPECT_TRUE(sound.ok() || !is_read) << sound;
     for (const std::string& key : WordsOf(keys)) EXPECT_EQ(IsRead(key, resolved.config, row), is_read) << key;
   }
 }
@@ -47,12 +62,12 @@ const std::vector<Use>& UsesInAdvantages() {
        {"", "algorithm.name=rloo"},
        {"algorithm.name=ppo", "algorithm.name=agemem", "algorithm.name=reinforce_plus_plus"}},
       {"algorithm.scale_rewards",
-       {"", "algorithm.name=reinforce", "algorithm.name=agemem"},
+       {"", "algorithm.name=reinforce", "algorithm.name=agemem algorithm.gamma=1"},
        {"algorithm.name=rloo", "algorithm.name=ppo", "algorithm.name=reinforce_plus_plus",
         "algorithm.name=agemem algorithm.baseline=step_leave_one_out",
         "algorithm.multi_objective_aggregation=normalize_then_sum"}},
       {"algorithm.ddof",
-       {"", "algorithm.scale_rewards=batch", "algorithm.name=agemem algorithm.scale_rewards=group"},
+       {"", "algorithm.scale_rewards=batch", "algorithm.name=agemem algorithm.gamma=1 algorithm.scale_rewards=group"},
        {"algorithm.scale_rewards=none", "algorithm.name=reinforce", "algorithm.name=rloo"}},
       {"algorithm.normalize_advantages", {"algorithm.name=rloo"}, {"", "algorithm.name=ppo"}},
       {"algorithm.advantage_epsilon",
@@ -60,24 +75,39 @@ const std::vector<Use>& UsesInAdvantages() {
         "algorithm.scale_rewards=none algorithm.multi_objective_aggregation=normalize_then_sum"},
        {"algorithm.scale_rewards=none", "algorithm.name=rloo", "algorithm.name=ppo"}},
       {"algorithm.lone_sample_keeps_reward",
-       {"rollout.num_generations=1", "rollout.num_generations=1 algorithm.scale_rewards=none",
-        "rollout.num_generations=1 algorithm.name=reinforce algorithm.scale_rewards=batch",
-        "environment.name=countdown environment.invalid_episodes=drop", "algorithm.reward=process process.command=cat",
-        "environment.name=process process.command=cat"},
-       {"", "environment.name=countdown", "rollout.num_generations=1 algorithm.name=rloo",
+       {"rollout.num_generations=1 algorithm.lone_sample_keeps_reward=true",
+        "rollout.num_generations=1 algorithm.scale_rewards=none algorithm.lone_sample_keeps_reward=true",
+        "rollout.num_generations=1 algorithm.name=reinforce algorithm.scale_rewards=group "
+        "algorithm.lone_sample_keeps_reward=true",
+        "rollout.num_generations=1 algorithm.name=reinforce algorithm.scale_rewards=batch rollout.prompts_per_step=1",
+        "rollout.num_generations=1 algorithm.name=reinforce algorithm.scale_rewards=batch algorithm.reward=process "
+        "process.command=cat",
+        "rollout.num_generations=1 algorithm.name=reinforce algorithm.scale_rewards=batch "
+        "environment.name=process",
+        "rollout.num_generations=1 algorithm.name=reinforce algorithm.scale_rewards=batch "
+        "environment.name=grid_navigation environment.invalid_episodes=drop"},
+       {"", "algorithm.reward=process", "rollout.num_generations=1 algorithm.name=rloo",
         "rollout.num_generations=1 algorithm.name=reinforce",
+        "rollout.num_generations=1 algorithm.name=reinforce algorithm.scale_rewards=batch",
         "rollout.num_generations=1 algorithm.name=agemem algorithm.scale_rewards=group"}},
       {"algorithm.gamma",
-       {"algorithm.name=ppo", "algorithm.name=agemem", "algorithm.name=agemem algorithm.baseline=step_leave_one_out",
-        "algorithm.name=agemem algorithm.baseline=step_none", "algorithm.name=reinforce_plus_plus"},
-       {"", "algorithm.name=rloo", "algorithm.name=reinforce"}},
+       {"algorithm.name=ppo", "algorithm.name=ppo rollout.max_completion_length=1",
+        "algorithm.name=agemem algorithm.gamma=1",
+        "algorithm.name=agemem algorithm.gamma=1 algorithm.baseline=step_leave_one_out",
+        "algorithm.name=agemem algorithm.gamma=1 algorithm.baseline=step_none", "algorithm.name=reinforce_plus_plus"},
+       {"", "algorithm.name=rloo", "algorithm.name=reinforce", "algorithm.name=ppo run.workload=bandit"}},
+      {"algorithm.lam",
+       {"algorithm.name=ppo"},
+       {"", "algorithm.name=agemem", "algorithm.name=ppo run.workload=bandit"}},
+      {"algorithm.bootstrap_truncated",
+       {"algorithm.name=ppo", "algorithm.name=ppo run.workload=morphogenesis"},
+       {"", "algorithm.name=ppo run.workload=quiet_star"}},
       {"algorithm.baseline_decay", {"algorithm.baseline=running_mean"}, {"", "algorithm.name=remax"}},
       {"algorithm.num_value_samples algorithm.beta1 algorithm.filter_all_incorrect",
        {"algorithm.name=a2po"},
        {"", "algorithm.name=opo"}},
-      {"algorithm.value_model algorithm.lam algorithm.vf_coef algorithm.cliprange_value algorithm.whiten_rewards "
-       "algorithm.reward_scaling algorithm.bootstrap_truncated quiet_star.value_hidden "
-       "quiet_star.values_train_decoder",
+      {"algorithm.value_model algorithm.vf_coef algorithm.cliprange_value algorithm.whiten_rewards "
+       "algorithm.reward_scaling quiet_star.value_hidden quiet_star.values_train_decoder",
        {"algorithm.name=ppo"},
        {"", "algorithm.name=agemem"}},
       {"algorithm.value_steps",
@@ -90,7 +120,8 @@ const std::vector<Use>& UsesInAdvantages() {
 const std::vector<Use>& UsesInLosses() {
   static const auto& uses = *new std::vector<Use>{
       {"algorithm.aggregation",
-       {"", "algorithm.aggregation=turn_mean environment.name=countdown"},
+       {"", "algorithm.aggregation=turn_mean environment.name=countdown",
+        "algorithm.aggregation=turn_mean run.workload=quiet_star"},
        {"algorithm.aggregation=turn_mean"}},
       {"algorithm.importance_sampling_level",
        {"", "algorithm.name=cispo", "algorithm.name=sapo", "algorithm.clip=none",
@@ -117,9 +148,14 @@ const std::vector<Use>& UsesInLosses() {
        {"algorithm.importance_correction=token_truncate"},
        {""}},
       {"algorithm.beta2", {"algorithm.name=a2po"}, {"", "algorithm.name=a2po algorithm.clip=reinforce"}},
-      {"algorithm.num_iterations algorithm.num_mini_batches algorithm.mini_batch_size",
-       {"", "algorithm.name=reinforce algorithm.clip=none"},
+      {"algorithm.num_iterations",
+       {"", "algorithm.name=reinforce algorithm.clip=none", "algorithm.name=ppo algorithm.clip=reinforce",
+        "algorithm.name=agemem algorithm.gamma=1 algorithm.clip=reinforce"},
        {"algorithm.name=reinforce", "algorithm.name=remax", "algorithm.name=opo", "algorithm.name=episode_rloo"}},
+      {"algorithm.num_mini_batches algorithm.mini_batch_size",
+       {"", "algorithm.name=reinforce algorithm.clip=none"},
+       {"algorithm.name=reinforce", "algorithm.name=remax", "algorithm.name=opo", "algorithm.name=episode_rloo",
+        "algorithm.name=ppo algorithm.clip=reinforce"}},
       {"algorithm.target_kl",
        {"algorithm.num_iterations=2", "algorithm.num_mini_batches=2", "algorithm.mini_batch_size=4"},
        {""}},
@@ -136,12 +172,11 @@ const std::vector<Use>& UsesInLosses() {
 const std::vector<Use>& UsesInEntropyBonuses() {
   static const auto& uses = *new std::vector<Use>{
       {"algorithm.entropy_coef_steps",
-       {"algorithm.entropy_coef=0.1"},
+       {"algorithm.entropy_coef=0.1", "algorithm.entropy_coef_end=0.1"},
        {"", "algorithm.entropy_coef=0.1 algorithm.use_adaptive_entropy=true"}},
       {"algorithm.entropy_coef_end",
-       {"algorithm.entropy_coef=0.1 algorithm.entropy_coef_steps=9"},
-       {"algorithm.entropy_coef=0.1", "algorithm.entropy_coef_steps=9",
-        "algorithm.entropy_coef=0.1 algorithm.entropy_coef_steps=9 algorithm.use_adaptive_entropy=true"}},
+       {"algorithm.entropy_coef=0.1 algorithm.entropy_coef_steps=9", "algorithm.entropy_coef_steps=9"},
+       {"algorithm.entropy_coef=0.1", "algorithm.entropy_coef_steps=9 algorithm.use_adaptive_entropy=true"}},
       {"algorithm.entropy_coef_decay",
        {"algorithm.entropy_coef=0.1"},
        {"", "algorithm.entropy_coef=0.1 algorithm.entropy_coef_steps=9",
@@ -151,7 +186,8 @@ const std::vector<Use>& UsesInEntropyBonuses() {
         "run.workload=morphogenesis algorithm.entropy_coef=0.1 algorithm.entropy_coef_floor=0.01"},
        {"run.workload=bandit algorithm.entropy_coef=0.1", "run.workload=bandit algorithm.entropy_coef_floor=0.01",
         "algorithm.entropy_coef=0.1 algorithm.entropy_coef_floor=0.01",
-        "run.workload=memory_agent algorithm.entropy_coef=0.1 algorithm.entropy_coef_floor=0.01"}},
+        "run.workload=memory_agent algorithm.entropy_coef=0.1 algorithm.entropy_coef_floor=0.01",
+        "run.workload=quiet_star algorithm.entropy_coef=0.1 algorithm.entropy_coef_floor=0.01"}},
       {"algorithm.entropy_coef_floor",
        {"algorithm.entropy_coef=0.1 algorithm.entropy_coef_decay=0.5",
         "algorithm.entropy_coef=0.1 algorithm.entropy_coef_steps=9",
@@ -225,8 +261,11 @@ const std::vector<Use>& UsesInModelsAndOptimizers() {
        {"", "optimizer.name=muon_grokfast optimizer.grokfast_lambda=0"}},
       {"optimizer.qk_clip_threshold", {"optimizer.name=muon_grokfast"}, {"", "optimizer.name=muon_grokfast lora.r=4"}},
       {"optimizer.weight_decay_on",
-       {"optimizer.weight_decay=0.1", "optimizer.weight_decay=0.1 optimizer.weight_decay_on=values algorithm.name=ppo"},
-       {"", "optimizer.weight_decay=0.1 optimizer.weight_decay_on=values"}},
+       {"optimizer.weight_decay=0.1", "optimizer.weight_decay=0.1 optimizer.weight_decay_on=values algorithm.name=ppo",
+        "optimizer.weight_decay=0.1 optimizer.weight_decay_on=values algorithm.name=ppo run.workload=bandit"},
+       {"", "optimizer.weight_decay=0.1 optimizer.weight_decay_on=values",
+        "optimizer.weight_decay=0.1 optimizer.weight_decay_on=values algorithm.name=ppo run.workload=memory_agent",
+        "optimizer.weight_decay=0.1 optimizer.weight_decay_on=values algorithm.name=ppo run.workload=quiet_star"}},
   };
   return uses;
 }
@@ -253,9 +292,9 @@ const std::vector<Use>& UsesInEnvironmentsAndEvaluations() {
        {"environment.name=grid_navigation environment.max_tool_calls=2"},
        {"environment.name=grid_navigation", "environment.name=countdown environment.max_tool_calls=2"}},
       {"environment.min_action_tokens environment.max_action_tokens",
-       {"environment.name=countdown environment.action_mask=action",
-        "environment.name=countdown environment.invalid_episodes=drop"},
-       {"", "environment.name=countdown"}},
+       {"environment.name=grid_navigation environment.action_mask=action",
+        "environment.name=grid_navigation environment.invalid_episodes=drop"},
+       {"", "environment.name=grid_navigation"}},
       {"data.task data.min_length data.max_length",
        {"", "environment.name=process"},
        {"data.path=x", "environment.name=countdown", "environment.name=process data.path=x"}},
@@ -264,16 +303,15 @@ const std::vector<Use>& UsesInEnvironmentsAndEvaluations() {
        {"data.task=addition", "data.path=x", "environment.name=countdown"}},
       {"rollout.truncation_side", {"rollout.max_prompt_length=9"}, {""}},
       {"evaluation.keep_best", {"evaluation.every=2"}, {""}},
-      {"evaluation.metric_for_best_model evaluation.greater_is_better",
+      {"evaluation.metric_for_best_model evaluation.greater_is_better evaluation.early_stopping_threshold",
        {"evaluation.every=2", "evaluation.every=2 evaluation.keep_best=false evaluation.early_stopping_patience=1"},
        {"", "evaluation.every=2 evaluation.keep_best=false"}},
       {"evaluation.reward_window",
        {"evaluation.every=2 evaluation.metric_for_best_model=reward_moving_average",
         "run.workload=quiet_star quiet_star.paper_metrics=true"},
        {"", "evaluation.every=2"}},
-      {"evaluation.early_stopping_threshold", {"evaluation.early_stopping_patience=1"}, {"evaluation.every=2"}},
       {"execution.process_time_limit execution.process_restarts execution.process_count",
-       {"process.command=cat"},
+       {"algorithm.reward=process", "environment.name=process"},
        {""}},
   };
   return uses;
@@ -281,37 +319,57 @@ const std::vector<Use>& UsesInEnvironmentsAndEvaluations() {
 
 const std::vector<Use>& UsesInOtherWorkloads() {
   static const auto& uses = *new std::vector<Use>{
-      {"memory.stage1_behaviour", {"memory.stage1_steps=1"}, {"memory.stage1_steps=0"}},
-      {"memory.stage2_behaviour", {"memory.stage2_steps=1"}, {"memory.stage2_steps=0"}},
-      {"memory.stage3_behaviour", {"memory.stage3_steps=1"}, {"memory.stage3_steps=0"}},
-      {"memory.store_size", {"memory.task=facts"}, {"memory.task=notes"}},
-      {"memory.recall_bonus", {"memory.task=notes"}, {"memory.task=facts"}},
-      {"memory.answer_reward", {"memory.task=facts"}, {"", "memory.task=facts memory.reward=agemem"}},
-      {"memory.max_rounds", {"memory.reward=agemem"}, {"memory.reward=composite"}},
+      {"memory.stage1_behaviour",
+       {"run.workload=memory_agent memory.stage1_steps=1"},
+       {"run.workload=memory_agent memory.stage1_steps=0"}},
+      {"memory.stage2_behaviour",
+       {"run.workload=memory_agent memory.stage2_steps=1"},
+       {"run.workload=memory_agent memory.stage2_steps=0"}},
+      {"memory.stage3_behaviour",
+       {"run.workload=memory_agent memory.stage3_steps=1"},
+       {"run.workload=memory_agent memory.stage3_steps=0"}},
+      {"memory.store_size",
+       {"run.workload=memory_agent memory.task=facts memory.buffer_size=4 memory.optimal_retrieved=2 "
+        "memory.context_window=160"},
+       {"run.workload=memory_agent memory.task=notes"}},
+      {"memory.recall_bonus",
+       {"run.workload=memory_agent memory.task=notes"},
+       {"run.workload=memory_agent memory.task=facts"}},
+      {"memory.answer_reward",
+       {"run.workload=memory_agent memory.task=facts memory.buffer_size=4 memory.optimal_retrieved=2 "
+        "memory.context_window=160"},
+       {"run.workload=memory_agent", "run.workload=memory_agent memory.task=facts memory.reward=agemem"}},
+      {"memory.max_rounds",
+       {"run.workload=memory_agent memory.reward=agemem"},
+       {"run.workload=memory_agent memory.reward=composite"}},
       {"morphogenesis.image_size morphogenesis.base_channels morphogenesis.blocks morphogenesis.augments",
-       {"morphogenesis.task=cifar10"},
-       {"morphogenesis.task=tinystories"}},
+       {"run.workload=morphogenesis morphogenesis.task=cifar10"},
+       {"run.workload=morphogenesis morphogenesis.task=tinystories"}},
       {"morphogenesis.block_size morphogenesis.width morphogenesis.heads morphogenesis.layers morphogenesis.dropout",
-       {"morphogenesis.task=tinystories"},
-       {"morphogenesis.task=cifar10"}},
+       {"run.workload=morphogenesis morphogenesis.task=tinystories"},
+       {"run.workload=morphogenesis morphogenesis.task=cifar10"}},
       {"quiet_star.injection_threshold quiet_star.injection_interval quiet_star.attention_dispersion",
-       {"quiet_star.positions=difficult"},
-       {"quiet_star.positions=every"}},
-      {"quiet_star.bounded_mixing", {"quiet_star.mixing=scalar"}, {"quiet_star.mixing=attention"}},
+       {"run.workload=quiet_star quiet_star.positions=difficult"},
+       {"run.workload=quiet_star quiet_star.positions=every"}},
+      {"quiet_star.bounded_mixing",
+       {"run.workload=quiet_star quiet_star.mixing=scalar"},
+       {"run.workload=quiet_star quiet_star.mixing=attention"}},
       {"quiet_star.mixing_heads quiet_star.mixing_dropout",
-       {"quiet_star.mixing=attention"},
-       {"quiet_star.mixing=scalar"}},
+       {"run.workload=quiet_star quiet_star.mixing=attention quiet_star.reward=graded algorithm.name=ppo"},
+       {"run.workload=quiet_star quiet_star.mixing=scalar"}},
       {"quiet_star.clamp_rewards",
-       {"quiet_star.reward=non_myopic", "quiet_star.reward=graded"},
-       {"quiet_star.reward=binary"}},
-      {"quiet_star.plain_share quiet_star.baking_examples quiet_star.baking_convergence", {"warm_up.steps=1"}, {""}},
+       {"run.workload=quiet_star quiet_star.reward=non_myopic", "run.workload=quiet_star quiet_star.reward=graded"},
+       {"run.workload=quiet_star quiet_star.reward=binary"}},
+      {"quiet_star.plain_share quiet_star.baking_examples quiet_star.baking_convergence",
+       {"run.workload=quiet_star warm_up.steps=1"},
+       {"run.workload=quiet_star"}},
       {"quiet_star.baking_window",
-       {"warm_up.steps=1 quiet_star.baking_convergence=0.1"},
-       {"warm_up.steps=1", "quiet_star.baking_convergence=0.1"}},
+       {"run.workload=quiet_star warm_up.steps=1 quiet_star.baking_convergence=0.1"},
+       {"run.workload=quiet_star warm_up.steps=1", "run.workload=quiet_star quiet_star.baking_convergence=0.1"}},
       {"quiet_star.anti_theater_divergence quiet_star.anti_theater_ablation quiet_star.anti_theater_correlation "
        "quiet_star.continuation_tokens quiet_star.anti_theater_patience",
-       {"quiet_star.anti_theater=true"},
-       {""}},
+       {"run.workload=quiet_star quiet_star.anti_theater=true"},
+       {"run.workload=quiet_star"}},
   };
   return uses;
 }

@@ -101,6 +101,15 @@ absl::Status RefuseFirst(const std::vector<UnreadKey>& unread) {
       absl::StrCat(unread[0].key, " is set, but nothing would read it: it needs ", unread[0].needs, "; or remove it"));
 }
 
+// A row that makes several iterations can be combined with a term that has no ratio, but not with all of its
+// iterations.
+absl::Status CheckIterationsHaveRatios(const AlgorithmRow& row) {
+  if (ClipOf(row.loss) != Clip::kReinforce || row.update.num_iterations == 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "algorithm.clip reinforce has no ratio to the sampling policy, which differs from the policy after the first of ",
+      row.update.num_iterations, " iterations: set algorithm.num_iterations to 1"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> UnreadKeys(const Config& config) {
@@ -114,7 +123,9 @@ absl::Status CheckKeysOfWorkload(const Config& config) { return RefuseFirst(Find
 
 absl::Status CheckKeysAreRead(const Config& config) {
   ASSIGN_OR_RETURN(const std::vector<UnreadKey> unread, FindUnread(config));
-  return RefuseFirst(unread);
+  RETURN_IF_ERROR(RefuseFirst(unread));
+  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+  return CheckIterationsHaveRatios(row);
 }
 
 absl::StatusOr<std::vector<std::string>> CheckRunIsLongEnough(const Config& config, const config::Origins& origins) {

@@ -137,6 +137,17 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
               HasSubstr("environment.name grid_navigation"));
 }
 
+// Such a row makes four iterations by itself.
+TEST(UnreadKeysTest, SeveralIterationsNeedATermWithARatio) {
+  for (const char* name : {"ppo", "agemem"}) {
+    const auto choose = [&](Config& c) { c.algorithm.name = name, c.algorithm.clip = "reinforce"; };
+    EXPECT_EQ(MessageOf(choose),
+              "algorithm.clip reinforce has no ratio to the sampling policy, which differs from the policy after the "
+              "first of 4 iterations: set algorithm.num_iterations to 1");
+    EXPECT_EQ(MessageOf([&](Config& c) { choose(c), c.algorithm.num_iterations = 1; }), "");
+  }
+}
+
 TEST(UnreadKeysTest, RejectsKeysOfWarmUpsAndThoughtsWhoseConditionFails) {
   EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.warmup_form = WarmupForm::kToPeak; }),
               HasSubstr("needs optimizer.warmup_steps or"));
@@ -183,8 +194,7 @@ TEST(UnreadKeysTest, RejectsKeysWhoseSectionHasNoReader) {
   expect_refused(
       [](Config& c) { c.evaluation.every = 2, c.evaluation.keep_best = false, c.evaluation.greater_is_better = false; },
       "with keep_best or early_stopping");
-  expect_refused([](Config& c) { c.evaluation.every = 2, c.evaluation.early_stopping_threshold = 0.1; },
-                 "needs evaluation.early_stopping_patience above 0");
+  expect_refused([](Config& c) { c.evaluation.early_stopping_threshold = 0.1; }, "needs evaluation.every above 0");
 }
 
 TEST(UnreadKeysTest, AcceptsKeysWhoseSectionHasAReader) {

@@ -98,9 +98,16 @@ bool Reads(const Reader& reader, absl::string_view section, absl::string_view ke
   return reader.reads(section, key);
 }
 
-constexpr absl::string_view kOfProblem[] = {
-    "run.workload",    "algorithm.reward",          "algorithm.reward_weights", "algorithm.turn_rewards",
-    "evaluation.path", "evaluation.held_out_share", "evaluation.split_seed",    "evaluation.num_prompts"};
+constexpr absl::string_view kOfProblem[] = {"run.workload",
+                                            "algorithm.reward",
+                                            "algorithm.reward_weights",
+                                            "algorithm.turn_rewards",
+                                            "algorithm.soft_punish_cache",
+                                            "algorithm.missing_eos_penalty",
+                                            "evaluation.path",
+                                            "evaluation.held_out_share",
+                                            "evaluation.split_seed",
+                                            "evaluation.num_prompts"};
 
 }  // namespace
 

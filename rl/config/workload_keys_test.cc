@@ -5,14 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "core/config/field_list.h"
 #include "core/testing/status_matchers.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "rl/algorithm/algorithm.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/config.h"
 #include "rl/config/load.h"
 
 namespace reprise::rl {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 constexpr char kEvery[] = "completions, bandit, memory_agent, morphogenesis or quiet_star";
 constexpr char kLanguageModels[] = "completions, memory_agent or quiet_star";
@@ -83,9 +90,16 @@ TEST(WorkloadKeysTest, EveryKeyNamesTheWorkloadsThatReadIt) {
 
 // Of other sections all keys, or none, describe the problem.
 TEST(WorkloadKeysTest, KeysThatShapeThePolicyOrTrainItDoNotDescribeTheProblem) {
-  const std::set<std::string> of_problem = {
-      "run.workload",    "algorithm.reward",          "algorithm.reward_weights", "algorithm.turn_rewards",
-      "evaluation.path", "evaluation.held_out_share", "evaluation.split_seed",    "evaluation.num_prompts"};
+  const std::set<std::string> of_problem = {"run.workload",
+                                            "algorithm.reward",
+                                            "algorithm.reward_weights",
+                                            "algorithm.turn_rewards",
+                                            "algorithm.soft_punish_cache",
+                                            "algorithm.missing_eos_penalty",
+                                            "evaluation.path",
+                                            "evaluation.held_out_share",
+                                            "evaluation.split_seed",
+                                            "evaluation.num_prompts"};
   const std::set<std::string> of_policy = {
       "bandit.hidden",
       "bandit.activation",
@@ -182,6 +196,23 @@ TEST(WorkloadKeysTest, FailuresInARowEndARunAtItsPatience) {
   EXPECT_TRUE(FailuresEndRun(ConfigOf(patient), 4));
   EXPECT_FALSE(FailuresEndRun(ConfigOf(tested), 100));
   EXPECT_FALSE(FailuresEndRun(ConfigOf({"run.workload=quiet_star"}), 100));
+}
+
+TEST(WorkloadKeysTest, EveryWorkloadHasItsMostDecisionsAndNamesTheKeysOfItsPolicy) {
+  const auto most = [](const std::vector<std::string>& overrides) { return MostDecisions(ConfigOf(overrides)); };
+  EXPECT_EQ(most({"rollout.max_completion_length=7"}), 7);
+  EXPECT_EQ(most({"run.workload=bandit"}), 1);
+  EXPECT_EQ(most({"run.workload=memory_agent", "memory.task=facts"}), 14);
+  EXPECT_EQ(most({"run.workload=morphogenesis", "morphogenesis.max_epochs=9"}), 9);
+  EXPECT_EQ(most({"run.workload=quiet_star", "data.max_length=3", "quiet_star.max_thought_length=20"}), 6 * 20);
+  const auto keys = [](const std::string& workload) {
+    return std::string(PolicyKeys(ConfigOf({"run.workload=" + workload})));
+  };
+  EXPECT_THAT(keys("completions"), HasSubstr("[model]"));
+  EXPECT_EQ(keys("bandit"), "[bandit]");
+  EXPECT_EQ(keys("memory_agent"), keys("completions"));
+  EXPECT_THAT(keys("morphogenesis"), HasSubstr("[morphogenesis]"));
+  EXPECT_THAT(keys("quiet_star"), AllOf(HasSubstr("[model]"), HasSubstr("[quiet_star]")));
 }
 
 TEST(WorkloadKeysTest, AStepDealsItsGroupsOrEpisodesOrDecisionsToItsMinibatches) {

@@ -22,8 +22,8 @@ using ::testing::HasSubstr;
 using testing::StatusIs;
 
 // Each with what it needs: a warm-up with thoughts, a value function of turns, a reference, evaluations with tests for
-// theater, positions by difficulty with and without the attention's; adapters with a warm-up that converges and a
-// divergence of the baked copy.
+// theater, positions by difficulty without and with the attention's, the latter with turns of the same weight; adapters
+// with a warm-up that converges and a divergence of the baked copy.
 struct Choice {
   const char *thoughts, *more;
 };
@@ -41,7 +41,7 @@ const Choice kChoices[] = {
      "true\n",
      "[algorithm]\nname = \"grpo\"\n[evaluation]\nevery = 2\nnum_prompts = 5\nnum_generations = 0\n"},
     {"positions = \"difficult\"\ninjection_threshold = 0.5\ninjection_interval = 2\nattention_dispersion = true\n",
-     "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_group_mean\"\ngamma = 0\n"},
+     "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_group_mean\"\ngamma = 0\naggregation = \"turn_mean\"\n"},
     {"positions = \"answer\"\nreward = \"graded\"\nkl_direction = \"copy_from_policy\"\ncounted = \"answer\"\n"
      "plain_share = 0.5\nbaking_convergence = 0.3\nbaking_window = 2\n",
      "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_none\"\ngamma = 0\nbeta = 0.1\nkl_estimator = \"exact\"\n"
@@ -92,6 +92,16 @@ TEST(QuietStarRunTest, EvaluationsLeaveTheLossOutOfTheDifficulty) {
   const std::vector<StepTables> steps = Train(config);
   EXPECT_EQ(MetricOf(steps.back(), "thoughts/positions"), 0);
   EXPECT_GT(MetricOf(steps.back(), "eval_completions/mean_length"), 1) << "tokens of thoughts";
+}
+
+// Thoughts have one or two tokens.
+TEST(QuietStarRunTest, ThoughtsOfDifferentLengthsMayHaveTheSameWeight) {
+  Config config = ConfigOfChoice(kChoices[4]);
+  const std::vector<StepTables> by_thought = Train(config);
+  config.algorithm.aggregation = "grpo";
+  const std::vector<StepTables> by_token = Train(config);
+  EXPECT_EQ(MetricOf(by_thought[0], "entropy"), MetricOf(by_token[0], "entropy"));
+  EXPECT_NE(MetricOf(by_thought[0], "grad_norm"), MetricOf(by_token[0], "grad_norm"));
 }
 
 // The original's policy is its own reference.

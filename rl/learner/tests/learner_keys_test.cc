@@ -78,6 +78,7 @@ const Base kBases[] = {
        c.algorithm.entropy.delta = 0.25;  // so that the second step meets entropy_coef_max
      }},
     {"linear", [](Config& c) { c.algorithm.entropy.entropy_coef = 0.1, c.algorithm.entropy.steps = 2; }},
+    {"rising", [](Config& c) { c.algorithm.entropy.steps = 2, c.algorithm.entropy.end = 0.1; }},
     {"schedule", [](Config& c) { c.optimizer.warmup_steps = 1, c.optimizer.weight_decay = 0.1; }},
     {"muon", [](Config& c) { c.optimizer.name = "muon_grokfast", c.optimizer.schedule = "constant"; }},
     {"running_mean", [](Config& c) { c.algorithm.baseline = "running_mean"; }},
