@@ -141,8 +141,9 @@ constexpr MetricDefinition kDefinitions[] = {
     {"kl", "mean over tokens of the divergence from the reference as used in the loss or the reward", "beta > 0"},
     {"kl_coef", "beta of the step", "kl_schedule other than fixed"},
     {"entropy_coef",
-     "of the step; with use_adaptive_entropy 0 where the previous step's entropy was above entropy_target",
-     "entropy_coef > 0, use_adaptive_entropy"},
+     "weight of the entropy bonus in the step; with use_adaptive_entropy 0 where the previous step's entropy was above "
+     "entropy_target",
+     "steps in which it is not 0, use_adaptive_entropy"},
     {"num_updates", "updates since training began",
      "target_kl > 0, mini_batch_size > 0, minibatches_of decisions, or an option that may drop a step's tokens: "
      "mask_truncated_completions, dynamic_sampling, checked "

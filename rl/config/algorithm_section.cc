@@ -134,7 +134,8 @@ void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm) {
   list.Double(
       "gamma", algorithm.gamma, {.low = 0, .high = 1, .or_exactly = -1},
       "Discount from token to token, for baseline value, and for none with whiten_tokens on; from step to step for "
-      "step_group_mean, step_leave_one_out and step_none; -1 = the algorithm's own (agemem 0, others 1).");
+      "step_group_mean, step_leave_one_out and step_none; -1 = the algorithm's own (agemem 0, others 1). Not read by a "
+      "workload whose episodes have one decision.");
   list.Bool("lone_sample_keeps_reward", algorithm.lone_sample_keeps_reward,
             "With num_generations 1: whether the reward itself is the advantage (verl), which is 0 otherwise.");
   list.Bool("dynamic_sampling", algorithm.dynamic_sampling,
@@ -160,7 +161,8 @@ void VisitValues(FieldList& list, AlgorithmConfig& algorithm) {
             "For baseline value: a linear head on the policy's last hidden states, through which the value loss trains "
             "the policy's decoder too, or a second decoder with such a head, which is initialized from the policy's.");
   list.Double("lam", algorithm.lam, kShare,
-              "For baseline value: lambda of generalized advantage estimation (arXiv 1506.02438).");
+              "For baseline value: lambda of generalized advantage estimation (arXiv 1506.02438). Not read by a "
+              "workload whose episodes have one decision.");
   list.Name("value_steps", algorithm.value_steps, {"tokens", "turns"},
             "For baseline value: what gamma and lam count, and what has a value: each token, or each turn of an "
             "episode, all of whose tokens then share its advantage.");

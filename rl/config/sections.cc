@@ -259,7 +259,7 @@ void Visit(FieldList& list, OptimizerConfig& optimizer) {
   list.OmittedAt(0.0);
   list.Name("weight_decay_on", optimizer.weight_decay_on, {"all", "matrices", "values"},
             "What weight_decay applies to: every weight, all except the weights of norms and biases, or only those of "
-            "the value function.");
+            "the value function (not for run.workload memory_agent and quiet_star).");
   list.OmittedAt(std::string("all"));
   VisitMuonGrokfast(list, optimizer);
 }
