@@ -12,6 +12,12 @@
 #include "core/status/conditions.h"
 
 namespace reprise {
+namespace {
+
+// Lustre without its mount option flock, NFS without a lock daemon, some FUSE file systems.
+bool HasNoLocks(int error) { return error == ENOSYS || error == ENOLCK || error == ENOTSUP; }
+
+}  // namespace
 
 absl::StatusOr<FileLock> FileLock::Try(const std::string& path, absl::string_view note, std::string* holder,
                                        Sharing sharing) {
@@ -34,7 +40,8 @@ absl::StatusOr<FileLock> FileLock::Try(const std::string& path, absl::string_vie
     *holder = read > 0 ? text.substr(0, static_cast<size_t>(read)) : "";
     return FileLock();
   }
-  if (locked < 0) return FileError(errno, "lock", path);
+  if (locked < 0 && !HasNoLocks(errno)) return FileError(errno, "lock", path);
+  lock.excludes_ = locked == 0;
   const absl::string_view kept = note.substr(0, kLongestNote);
   const bool is_written = ::ftruncate(descriptor, 0) == 0 &&
                           ::pwrite(descriptor, kept.data(), kept.size(), 0) == static_cast<ssize_t>(kept.size());
@@ -42,10 +49,12 @@ absl::StatusOr<FileLock> FileLock::Try(const std::string& path, absl::string_vie
   return lock;
 }
 
-FileLock::FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+FileLock::FileLock(FileLock&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), excludes_(other.excludes_) {}
 
 FileLock& FileLock::operator=(FileLock&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
+  std::swap(excludes_, other.excludes_);
   return *this;
 }
 

@@ -18,7 +18,8 @@ class FileLock {
   // kShared: any number of processes hold the lock at a time, while none holds it alone.
   enum class Sharing { kAlone, kShared };
   // Creates `path` if needed and locks it. If another process holds it, the result holds nothing and `holder` is what
-  // that process wrote as `note` (of several, the last one), which may be empty; errors are FileError's.
+  // that process wrote as `note` (of several, the last one), which may be empty; errors are FileError's. A file system
+  // without locks is none: there the lock is held, and excludes nobody.
   static absl::StatusOr<FileLock> Try(const std::string& path, absl::string_view note, std::string* holder,
                                       Sharing sharing = Sharing::kAlone);
   FileLock(FileLock&& other) noexcept;
@@ -26,11 +27,14 @@ class FileLock {
   ~FileLock();
 
   bool is_held() const { return descriptor_ >= 0; }
+  // Whether the lock, if it is held, excludes others.
+  bool excludes() const { return excludes_; }
 
  private:
   explicit FileLock(int descriptor) : descriptor_(descriptor) {}
 
   int descriptor_ = -1;
+  bool excludes_ = true;
 };
 
 }  // namespace reprise

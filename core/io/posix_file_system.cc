@@ -117,9 +117,12 @@ absl::Status CheckIsFile(int fd, absl::string_view path) {
                                           S_ISFIFO(info.st_mode) ? "a pipe" : "a device or a socket"));
 }
 
-// A directory has no second link. A name that another process creates in between is replaced only if it is an empty
-// directory.
-absl::Status RenameDirectory(const std::string& from, const std::string& to) {
+// Whether the error says that the file system lacks the call.
+bool IsMissing(int error) { return error == EINVAL || error == ENOSYS || error == ENOTSUP; }
+
+// For what has no second link: directories, and the files of file systems without links. A file or an empty directory
+// that another process gives that name in between is replaced.
+absl::Status CheckAndRename(const std::string& from, const std::string& to) {
   struct stat info;
   if (::lstat(to.c_str(), &info) == 0) return FileError(EEXIST, "rename a file to", to);
   if (errno != ENOENT) return FileError(errno, "rename a file to", to);
@@ -147,11 +150,12 @@ class PosixFiles final : public FileSystem {
         Retry([&] { return ::renameat2(AT_FDCWD, source.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE); });
     if (result == 0) return absl::OkStatus();
     // File systems without the flag (NFS, some overlays) return EINVAL; link(2) refuses an existing name everywhere.
-    if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return FileError(errno, "rename a file to", to);
+    // Some (vboxsf) have neither.
+    if (!IsMissing(errno)) return FileError(errno, "rename a file to", to);
     struct stat info;
-    if (::lstat(source.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return RenameDirectory(source, target);
-    RETURN_IF_ERROR(Link(from, to));
-    return Unlink(from);
+    if (::lstat(source.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return CheckAndRename(source, target);
+    if (Retry([&] { return ::link(source.c_str(), target.c_str()); }) == 0) return Unlink(from);
+    return IsMissing(errno) || errno == EPERM ? CheckAndRename(source, target) : FileError(errno, "link a file to", to);
   }
 
   absl::Status Link(absl::string_view existing, absl::string_view name) override {
@@ -208,7 +212,11 @@ class PosixFiles final : public FileSystem {
     const std::string name(path);
     const int fd = Retry([&] { return ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
     if (fd < 0) return FileError(errno, "sync the directory", path);
-    const absl::Status synced = StatusOf(Retry([&] { return ::fsync(fd); }), "sync the directory", path);
+    int result = Retry([&] { return ::fsync(fd); });
+    // Not every file system can sync a directory (CIFS, vboxsf, some FUSE ones): its names are then as durable as they
+    // can be.
+    if (result < 0 && (IsMissing(errno) || errno == EBADF)) result = 0;
+    const absl::Status synced = StatusOf(result, "sync the directory", path);
     const absl::Status closed = CloseDescriptor(fd, path);
     return synced.ok() ? closed : synced;
   }

@@ -11,6 +11,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/io/file_system.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "models/safetensors/header.h"
@@ -18,12 +19,22 @@
 namespace reprise::models {
 namespace {
 
-struct MappedFile {
+struct FileBytes {
   std::shared_ptr<const void> owner;
   absl::Span<const std::byte> bytes;
 };
 
-absl::StatusOr<MappedFile> Map(const std::string& path) {
+absl::StatusOr<FileBytes> Read(const std::string& path, size_t size) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<File> file, PosixFileSystem().Open(path, OpenMode::kRead));
+  ASSIGN_OR_RETURN(std::string read, file->ReadAt(0, static_cast<int64_t>(size)));
+  RETURN_IF_ERROR(file->Close());
+  const auto bytes = std::make_shared<const std::string>(std::move(read));
+  return FileBytes{bytes, absl::MakeConstSpan(reinterpret_cast<const std::byte*>(bytes->data()), bytes->size())};
+}
+
+// Maps the file into memory; a file of a file system that does not map files (FUSE and network mounts often do not) is
+// read.
+absl::StatusOr<FileBytes> MapOrRead(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused below
   if (file < 0) return FileError(errno, "open", path);
   const absl::Cleanup close_file = [file] { close(file); };
@@ -32,19 +43,20 @@ absl::StatusOr<MappedFile> Map(const std::string& path) {
   if (S_ISDIR(about.st_mode)) return absl::InvalidArgumentError(absl::StrCat(path, ": not a regular file"));
   if (!S_ISREG(about.st_mode)) return absl::DataLossError(absl::StrCat(path, ": not a regular file"));
   const size_t size = static_cast<size_t>(about.st_size);
-  if (size == 0) return MappedFile{};  // mmap refuses it; the header's parser reports the error
+  if (size == 0) return FileBytes{};  // mmap refuses it; the header's parser reports the error
   void* const start = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-  if (start == MAP_FAILED) return FileError(errno, "map", path);
-  return MappedFile{std::shared_ptr<const void>(start, [size](const void* p) { munmap(const_cast<void*>(p), size); }),
-                    absl::MakeConstSpan(static_cast<const std::byte*>(start), size)};
+  if (start == MAP_FAILED && errno == ENOMEM) return FileError(errno, "map", path);
+  if (start == MAP_FAILED) return Read(path, size);
+  return FileBytes{std::shared_ptr<const void>(start, [size](const void* p) { munmap(const_cast<void*>(p), size); }),
+                   absl::MakeConstSpan(static_cast<const std::byte*>(start), size)};
 }
 
 }  // namespace
 
 absl::StatusOr<SafetensorsFile> SafetensorsFile::Open(const std::string& path) {
-  ASSIGN_OR_RETURN(MappedFile mapped, Map(path));
-  ASSIGN_OR_RETURN(SafetensorsFile file, FromBytes(mapped.bytes, path));
-  file.mapping_ = std::move(mapped.owner);
+  ASSIGN_OR_RETURN(FileBytes contents, MapOrRead(path));
+  ASSIGN_OR_RETURN(SafetensorsFile file, FromBytes(contents.bytes, path));
+  file.owner_ = std::move(contents.owner);
   return file;
 }
 

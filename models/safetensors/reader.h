@@ -21,8 +21,8 @@ namespace reprise::models {
 // (as those of our writer are).
 class SafetensorsFile {
  public:
-  // Maps the file into memory; it must not be truncated while it is open. Errors begin with `path`: NotFound and other
-  // file errors, and those of ParseSafetensorsHeader.
+  // Maps the file into memory, or reads it where files cannot be mapped; it must not be truncated while it is open.
+  // Errors begin with `path`: NotFound and other file errors, and those of ParseSafetensorsHeader.
   static absl::StatusOr<SafetensorsFile> Open(const std::string& path);
   // Reads `bytes` instead, which must outlive the result and its views. Errors begin with `name`.
   static absl::StatusOr<SafetensorsFile> FromBytes(absl::Span<const std::byte> bytes, const std::string& name);
@@ -40,7 +40,7 @@ class SafetensorsFile {
   SafetensorsFile() = default;
 
   std::string path_;
-  std::shared_ptr<const void> mapping_;  // null for FromBytes
+  std::shared_ptr<const void> owner_;  // of the tensors' bytes; null for FromBytes
   std::map<std::string, std::string> metadata_;
   std::vector<TensorView> tensors_;
   absl::flat_hash_map<std::string, size_t> index_;

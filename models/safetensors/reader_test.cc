@@ -1,5 +1,10 @@
 #include "models/safetensors/reader.h"
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -15,6 +20,8 @@ namespace reprise::models {
 namespace {
 
 using reprise::testing::StatusIs;
+
+int mapping_error = 0;  // of a file system that does not map files
 
 std::string TempPath(const std::string& name) {
   const std::string path = ::testing::TempDir() + "/" + name;
@@ -62,6 +69,26 @@ TEST(SafetensorsFileTest, ViewsOutliveAMoveOfTheFile) {
   EXPECT_EQ(view.data<float>()[0], 0.0f);
 }
 
+TEST(SafetensorsFileTest, AFileThatCannotBeMappedIsRead) {
+  const std::string path = TempPath("unmapped.safetensors"), cut = TempPath("cut.safetensors");
+  Tensor a("a", DType::kF32, {3});
+  a.mutable_data<float>()[2] = 5.0f;
+  ASSERT_OK(WriteSafetensors(PosixFileSystem(), path, {a.view()}));
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), cut, ReadFile(PosixFileSystem(), path, 1 << 20)->substr(0, 30)));
+  for (const int error : {ENODEV, EINVAL, EACCES, ENOSYS}) {
+    mapping_error = error;
+    const absl::StatusOr<SafetensorsFile> file = SafetensorsFile::Open(path), damaged = SafetensorsFile::Open(cut);
+    mapping_error = 0;
+    ASSERT_OK(file);
+    EXPECT_EQ(file->Find("a")->data<float>()[2], 5.0f);
+    EXPECT_THAT(damaged, StatusIs(absl::StatusCode::kDataLoss, ::testing::StartsWith(cut + ": ")));
+  }
+  mapping_error = ENOMEM;
+  const absl::Status status = SafetensorsFile::Open(path).status();
+  mapping_error = 0;
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted, ::testing::HasSubstr(path)));
+}
+
 TEST(SafetensorsFileTest, ErrorsBeginWithTheFilesName) {
   EXPECT_THAT(SafetensorsFile::Open("no/such.safetensors"),
               StatusIs(absl::StatusCode::kNotFound, "cannot open no/such.safetensors: No such file or directory"));
@@ -80,3 +107,12 @@ TEST(SafetensorsFileTest, ErrorsBeginWithTheFilesName) {
 
 }  // namespace
 }  // namespace reprise::models
+
+// Takes the place of libc's.
+extern "C" void* mmap(void* address, size_t size, int protection, int flags, int file, off_t offset) noexcept {
+  if (reprise::models::mapping_error != 0 && file >= 0) {
+    errno = reprise::models::mapping_error;
+    return MAP_FAILED;
+  }
+  return reinterpret_cast<void*>(::syscall(SYS_mmap, address, size, protection, flags, file, offset));
+}

@@ -109,6 +109,11 @@ absl::StatusOr<PendingTrials> Sweep::Open() {
   if (request_.check) return PendingTrials();
   RETURN_IF_ERROR(OpenFolder(files_, request_.output, plan_));
   ASSIGN_OR_RETURN(lock_, LockFolder(request_.output, is_array() ? Part() : ""));
+  if (!lock_.folder.excludes()) {
+    logger_.Warning(absl::StrCat("the file system of ", request_.output,
+                                 " has no locks, so that nothing stops a second sweep there: start none before this "
+                                 "one has ended"));
+  }
   ASSIGN_OR_RETURN(const bool is_updated, UpdatePlan(files_, request_.output, plan_, is_array()));
   if (is_updated) logger_.Info("[compare] has changed: the trials are kept, and compared anew");
   std::vector<int64_t> trials(plan_.trials.size());

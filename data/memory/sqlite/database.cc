@@ -33,6 +33,24 @@ void Restrict(sqlite3* database) {
   Set(SQLITE_DBCONFIG_ENABLE_VIEW, 0, database);
 }
 
+// Whether a call on locks or shared memory failed because the file system lacks it, as FUSE and network mounts do.
+bool IsMissing(int code, int error) {
+  const bool is_missing = error == ENODEV || error == EINVAL || error == ENOSYS || error == ENOTSUP || error == ENOLCK;
+  switch (code) {
+    case SQLITE_BUSY:
+      return error == ENOLCK;  // which SQLite takes for a lock of another process
+    case SQLITE_IOERR_LOCK:
+    case SQLITE_IOERR_RDLOCK:
+    case SQLITE_IOERR_CHECKRESERVEDLOCK:
+    case SQLITE_IOERR_SHMOPEN:
+    case SQLITE_IOERR_SHMLOCK:
+    case SQLITE_IOERR_SHMMAP:
+      return is_missing;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Database> Database::Open(const std::string& path, int64_t wait_ms) {
@@ -94,11 +112,19 @@ absl::Status Database::CannotOpen() const {
   return WithContext(FileError(EACCES, "write", path_), kWhy);
 }
 
+absl::Status Database::NoLocks() const {
+  return absl::FailedPreconditionError(
+      absl::StrCat(path_,
+                   " is on a file system without locks or shared memory, which a memory needs: name a file on "
+                   "a disk of this machine"));
+}
+
 absl::Status Database::StatusOf(int code) const {
   // SQLite keeps the system's error of most failures, but not that of a commit.
   int error_number = errno == 0 ? sqlite3_system_errno(database_.get()) : errno;
   if (error_number == 0) error_number = EIO;
   const std::string message = Printable(sqlite3_errmsg(database_.get()));
+  if (IsMissing(code, error_number)) return NoLocks();
   switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_ROW:

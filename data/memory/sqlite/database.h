@@ -56,12 +56,15 @@ class Database {
   //   PermissionDenied     the file or its directory is read-only
   //   ResourceExhausted    disk or memory is full
   //   InvalidArgument      a text is too long for SQLite
+  //   FailedPrecondition   the file system lacks locks or shared memory
   //   a file error         any other error of the file system
   //   Internal             the rest
   // The message names the file and the remedy.
   absl::Status StatusOf(int code) const;
   // The status where the file system does not permit to read and write the file.
   absl::Status CannotOpen() const;
+  // The status where it has no locks, or no memory that processes share.
+  absl::Status NoLocks() const;
 
  private:
   Database(std::string path, int64_t wait_ms, sqlite3* database)

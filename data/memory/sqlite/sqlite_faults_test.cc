@@ -1,13 +1,18 @@
 // What happens to a memory's file when a process is killed, the file is locked, damaged or truncated, or the disk is
 // full.
 
+#include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -29,6 +34,12 @@ using ::reprise::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+
+// The errors of calls that a file system lacks; 0: it has the call.
+struct Missing {
+  int mapping = 0, lock = 0;
+};
+Missing missing;
 
 std::string NewPath() {
   static int count = 0;
@@ -351,6 +362,26 @@ TEST(SqliteFaultsTest, ADatabaseThatMayNotGrowIsAFullDisk) {
   EXPECT_EQ(ExitCodeOf(status), kExitIo);
 }
 
+TEST(SqliteFaultsTest, AFileSystemWithoutSharedMemoryOrLocksIsNamed) {
+  const std::string path = NewPath();
+  ASSERT_OK(SqliteStore::Open(path));
+  const auto is_refused = StatusIs(absl::StatusCode::kFailedPrecondition,
+                                   path +
+                                       " is on a file system without locks or shared memory, which a memory needs: "
+                                       "name a file on a disk of this machine");
+  for (const int error : {ENODEV, EINVAL, ENOSYS}) {
+    missing.mapping = error;
+    EXPECT_THAT(SqliteStore::Open(path, 20), is_refused);
+  }
+  missing = {};
+  for (const int error : {ENOLCK, ENOSYS, ENOTSUP}) {
+    missing.lock = error;
+    EXPECT_THAT(SqliteStore::Open(path, 20), is_refused);
+  }
+  missing = {};
+  EXPECT_OK(SqliteStore::Open(path));
+}
+
 TEST(SqliteFaultsTest, AMemoryThatCannotBeMadeLeavesNothingBehind) {
   const std::string path = NewPath();
   Child child([&](int output) {
@@ -367,3 +398,40 @@ TEST(SqliteFaultsTest, AMemoryThatCannotBeMadeLeavesNothingBehind) {
 
 }  // namespace
 }  // namespace reprise::data
+
+// The definitions of this program take the place of libc's.
+extern "C" {
+
+void* mmap64(void* address, size_t size, int protection, int flags, int file, off64_t offset) noexcept {
+  if (file >= 0 && reprise::data::missing.mapping != 0) {
+    errno = reprise::data::missing.mapping;
+    return MAP_FAILED;
+  }
+  return reinterpret_cast<void*>(::syscall(SYS_mmap, address, size, protection, flags, file, offset));
+}
+
+void* mmap(void* address, size_t size, int protection, int flags, int file, off_t offset) noexcept {
+  return mmap64(address, size, protection, flags, file, offset);
+}
+
+int fcntl64(int file, int command, ...) {
+  va_list arguments;
+  va_start(arguments, command);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  if (command == F_SETLK && reprise::data::missing.lock != 0) {
+    errno = reprise::data::missing.lock;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_fcntl, file, command, argument));
+}
+
+int fcntl(int file, int command, ...) {
+  va_list arguments;
+  va_start(arguments, command);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  return fcntl64(file, command, argument);
+}
+
+}  // extern "C"

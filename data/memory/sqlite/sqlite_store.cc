@@ -142,10 +142,7 @@ absl::Status Prepare(const Database& database, absl::string_view path) {
   ASSIGN_OR_RETURN(const std::string found, database.Value("PRAGMA integrity_check(1)"));
   if (found != "ok") return Damaged(path, Printable(found));
   ASSIGN_OR_RETURN(const std::string mode, database.Value("PRAGMA journal_mode = WAL"));
-  if (mode != "wal") {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, " is on a file system without shared memory, which a memory needs: name a file on another"));
-  }
+  if (mode != "wal") return database.NoLocks();
   return database.Run("PRAGMA synchronous = FULL");
 }
 
