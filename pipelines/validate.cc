@@ -78,9 +78,9 @@ bool HasValuesOfThoughts(const rl::Config& config, const rl::Choices& choices) {
 }
 
 void WarnOfLittleMemory(const rl::MemoryEstimate& estimate, bool has_values_of_thoughts, Logger& logger) {
-  const int64_t here = MachineMemoryBytes();
+  const int64_t here = UsableMemoryBytes();
   if (estimate.total_bytes() <= here) return;
-  logger.Warning(absl::StrCat("a rank may need ", FormatBytes(estimate.total_bytes()), "; this machine has ",
+  logger.Warning(absl::StrCat("a rank may need ", FormatBytes(estimate.total_bytes()), "; this process may use ",
                               FormatBytes(here),
                               ": fewer run.logical_shards, execution.threads, execution.decode_slots or "
                               "execution.micro_batch_tokens",

@@ -1,7 +1,5 @@
 // gate: measures the gates of benchmarks/gates.toml on this machine and judges them by their bounds.
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -17,6 +15,7 @@
 #include "benchmarks/gate/report.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
+#include "core/machine/processors.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "kernels/isa/isa.h"
@@ -102,7 +101,7 @@ absl::StatusOr<int> JudgeGates(const std::vector<Gate>& gates, const GateFlags& 
   logger.Info(absl::StrCat("instruction set ", kernels::NameOf(kernels::ActiveIsa()), ", also for the bounds"));
   std::vector<Decided> all;
   for (const Gate& gate : gates) {
-    if (gate.processors > sysconf(_SC_NPROCESSORS_ONLN)) {
+    if (gate.processors > UsableProcessors()) {
       logger.Info(absl::StrCat(gate.name, ": skipped, because it needs ", gate.processors, " processors"));
       continue;
     }

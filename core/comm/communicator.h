@@ -65,8 +65,8 @@ class Communicator {
   int rank() const { return rank_; }  // in [0, size())
   int size() const { return size_; }  // >= 1
 
-  // The number of ranks of this program on this rank's machine, this one and those of other teams included: they share
-  // its cores. At least 1.
+  // The number of ranks of this program on this rank's machine with which it shares processors, this one and those of
+  // other teams included: all on the machine, unless the launcher binds ranks to processors. At least 1.
   int ranks_on_this_machine() const { return ranks_on_this_machine_; }
 
   // Since construction, without Barrier. 0 on one rank.

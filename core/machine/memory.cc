@@ -1,7 +1,9 @@
 #include "core/machine/memory.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -12,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
+#include "core/machine/cgroup.h"
 
 namespace reprise {
 namespace {
@@ -60,9 +63,13 @@ int64_t LastLevelCacheBytes() {
   return bytes;
 }
 
-int64_t MachineMemoryBytes() {
+int64_t UsableMemoryBytes() {
   const int64_t pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGE_SIZE);
-  return pages > 0 && bytes > 0 ? pages * bytes : std::numeric_limits<int64_t>::max();
+  int64_t usable = ReadCgroupLimits().memory_bytes;
+  if (pages > 0 && bytes > 0) usable = std::min(usable, pages * bytes);
+  rlimit space = {};
+  const bool is_limited = getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY && space.rlim_cur > 0;
+  return is_limited && space.rlim_cur < static_cast<rlim_t>(usable) ? static_cast<int64_t>(space.rlim_cur) : usable;
 }
 
 int64_t PeakMemoryBytes() {

@@ -1,7 +1,8 @@
 #ifndef CORE_MACHINE_MEMORY_H_
 #define CORE_MACHINE_MEMORY_H_
 
-// The sizes of this machine's caches, for performance choices that must not change any result bit, and of its memory.
+// The sizes of this machine's caches, for performance choices that must not change any result bit, and of the memory
+// that this process may use.
 
 #include <cstdint>
 
@@ -19,8 +20,10 @@ int64_t LastLevelCacheBytes();
 // ... per cache, with files `level` and `size`); 0 if it describes none.
 int64_t LargestLevelIn(absl::string_view folder);
 
-// Returns the bytes of this machine's memory, > 0; the greatest int64 if the system does not say.
-int64_t MachineMemoryBytes();
+// Returns the bytes of memory that this process may use, > 0: those of the machine, and no more than the limits of its
+// control groups (core/machine/cgroup.h), which it shares with their other processes, and of its address space (ulimit
+// -v). The greatest int64 if the system does not say.
+int64_t UsableMemoryBytes();
 
 // Returns the most bytes of this program that were in memory at once until now; 0 if the system does not say. Unlike
 // getrusage, it does not count the program that started this one.

@@ -1,15 +1,22 @@
 #include "core/machine/memory.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "core/machine/cgroup.h"
+#include "core/testing/sanitizers.h"
 #include "gtest/gtest.h"
 
 namespace reprise {
 namespace {
+
+using ::reprise::testing::kHasShadowMemory;
 
 class CacheSizeTest : public ::testing::Test {
  protected:
@@ -49,6 +56,22 @@ TEST_F(CacheSizeTest, ThisMachineHasOneAndItStaysTheSame) {
   const int64_t bytes = LastLevelCacheBytes();
   EXPECT_GE(bytes, 1 << 15);
   EXPECT_EQ(LastLevelCacheBytes(), bytes);
+}
+
+TEST(UsableMemoryTest, IsNoMoreThanTheMachineHasOrTheControlGroupsAllow) {
+  EXPECT_GT(UsableMemoryBytes(), 0);
+  EXPECT_LE(UsableMemoryBytes(), int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE));
+  EXPECT_LE(UsableMemoryBytes(), ReadCgroupLimits().memory_bytes);
+}
+
+TEST(UsableMemoryTest, IsNoMoreThanTheAddressSpaceMayBe) {
+  if (kHasShadowMemory) GTEST_SKIP() << "the sanitizer's address space is larger";
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit limit = {rlim_t{1} << 29, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  EXPECT_EQ(UsableMemoryBytes(), int64_t{1} << 29);
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
 }
 
 TEST(PeakMemoryTest, GrowsWithWhatIsTouched) {

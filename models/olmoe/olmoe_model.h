@@ -46,7 +46,7 @@ struct OlmoeModelOptions {
   int64_t top_k = 50;        // 0: all tokens
   bool do_sample = true;     // false: always the most probable token
   uint64_t seed = 42;        // of the action head's initial parameters, and of the draws of Generate
-  int64_t memory_bytes = 0;  // that decoders may take; 0: as many as this machine has
+  int64_t memory_bytes = 0;  // that decoders may take; 0: as many as this process may use
 };
 
 // What one call of Generate may set.

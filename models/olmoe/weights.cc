@@ -142,13 +142,13 @@ absl::Status RequireMemoryOf(const DecoderConfig& config, const DecoderLayout& l
                              bool training, const MemoryBudget& budget) {
   const auto gib = [](int64_t bytes) { return absl::StrFormat("%.1f GiB", static_cast<double>(bytes) / (1 << 30)); };
   const int64_t needed = BytesOf(config, layout, base, training);
-  const int64_t limit = budget.limit > 0 ? budget.limit : MachineMemoryBytes();
+  const int64_t limit = budget.limit > 0 ? budget.limit : UsableMemoryBytes();
   if (budget.held + needed <= limit) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the model's ", layout.total + (config.lora.is_on() ? base.total : 0),
                    " parameters and their packed copies need ", gib(needed), " of memory",
                    budget.held > 0 ? absl::StrCat(" beside ", gib(budget.held), " that are in use") : "", ", and ",
-                   budget.limit > 0 ? "the limit is " : "this machine has ", gib(limit),
+                   budget.limit > 0 ? "the limit is " : "this process may use ", gib(limit),
                    ": use a machine with more memory, or a smaller model"));
 }
 

@@ -280,7 +280,7 @@ void Visit(FieldList& list, ArtifactConfig& artifact) {
 void Visit(FieldList& list, ExecutionConfig& execution) {
   list.Section("execution", Kind::kExecution, "How the work is done.");
   list.Int("threads", execution.threads, Between(0, 1024),
-           "Threads of each rank; 0 = an equal share of the machine's cores.");
+           "Threads of each rank; 0 = an equal share of the processors that it may use.");
   list.Int("micro_batch_tokens", execution.micro_batch_tokens, AtLeast(0),
            "Approximate number of tokens trained at a time: fewer need less memory; 0 = a whole logical shard.");
   list.Int("decode_slots", execution.decode_slots, AtLeast(0),

@@ -1,9 +1,9 @@
 #include "rl/run/prepare.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "core/machine/processors.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/gradient/sharded_optimizer.h"
@@ -53,7 +53,7 @@ std::vector<std::string> TensorNamesOf(const FlatLayout& layout) {
 
 int ThreadsOf(const ExecutionConfig& execution, int ranks_on_this_machine) {
   if (execution.threads > 0) return static_cast<int>(execution.threads);
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks_on_this_machine);
+  return std::max(1, UsableProcessors() / ranks_on_this_machine);
 }
 
 }  // namespace reprise::rl

@@ -20,7 +20,8 @@ absl::StatusOr<RunParts> PrepareRun(const Config& config, int ranks_on_this_mach
 // Returns the names of the layout's tensors, in its order.
 std::vector<std::string> TensorNamesOf(const FlatLayout& layout);
 
-// Returns execution.threads; for 0, an equal share of the machine's cores for each of its ranks, at least one.
+// Returns execution.threads; for 0, an equal share of the processors that this process may use for each of the ranks
+// that share them, at least one.
 int ThreadsOf(const ExecutionConfig& execution, int ranks_on_this_machine);
 
 }  // namespace reprise::rl

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <tuple>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/comm/mpi/mpi_error.h"
 #include "core/comm/self_communicator.h"
+#include "core/machine/processors.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 
@@ -29,15 +32,22 @@ absl::Status MpiSumInAnyOrder(MPI_Comm comm, int64_t chunk, absl::Span<float> va
   return absl::OkStatus();
 }
 
-// Returns the number of ranks of `comm` that share this rank's memory. Collective. Unavailable if MPI fails.
-absl::StatusOr<int> RanksOnThisMachine(MPI_Comm comm) {
+// Returns the number of ranks of `comm` on this rank's machine that share processors with this rank, which is one of
+// them: a launcher may bind each to its own. Collective. Unavailable if MPI fails.
+absl::StatusOr<int> RanksThatShareProcessors(MPI_Comm comm) {
   MPI_Comm machine = MPI_COMM_NULL;
   RETURN_IF_ERROR(MpiStatus(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, /*key=*/0, MPI_INFO_NULL, &machine),
                             "MPI_Comm_split_type"));
-  int ranks = 1;
-  RETURN_IF_ERROR(MpiStatus(MPI_Comm_size(machine, &ranks), "MPI_Comm_size"));
+  int size = 1;
+  RETURN_IF_ERROR(MpiStatus(MPI_Comm_size(machine, &size), "MPI_Comm_size"));
+  const ProcessorMask own = AllowedProcessors();
+  constexpr int kWords = static_cast<int>(std::tuple_size_v<ProcessorMask>);
+  std::vector<ProcessorMask> masks(static_cast<size_t>(size));
+  RETURN_IF_ERROR(MpiStatus(
+      MPI_Allgather(own.data(), kWords, MPI_UINT64_T, masks.data(), kWords, MPI_UINT64_T, machine), "MPI_Allgather"));
   RETURN_IF_ERROR(MpiStatus(MPI_Comm_free(&machine), "MPI_Comm_free"));
-  return ranks;
+  return static_cast<int>(
+      std::count_if(masks.begin(), masks.end(), [&](const ProcessorMask& mask) { return Overlap(mask, own); }));
 }
 
 // One tag per kind is enough: between two ranks, messages arrive in the order in which they were sent.
@@ -169,7 +179,7 @@ absl::StatusOr<std::unique_ptr<MpiCommunicator>> MpiCommunicator::Create(MPI_Com
   CHECK_LE(chunk_bytes, kMpiChunkBytes);
   MPI_Comm comm = MPI_COMM_NULL;
   RETURN_IF_ERROR(MpiStatus(MPI_Comm_dup(parent, &comm), "MPI_Comm_dup"));
-  ASSIGN_OR_RETURN(const int ranks_on_this_machine, RanksOnThisMachine(comm));
+  ASSIGN_OR_RETURN(const int ranks_on_this_machine, RanksThatShareProcessors(comm));
   return Own(comm, ranks_on_this_machine, chunk_bytes);
 }
 
