@@ -10,6 +10,7 @@
 #include "core/comm/checked_communicator.h"
 #include "core/comm/mpi/mpi_communicator.h"
 #include "core/comm/mpi/mpi_error.h"
+#include "core/comm/mpi/single_copy.h"
 #include "core/comm/self_communicator.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
@@ -60,6 +61,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> StartWorld(int ranks) {
   CHECK_GE(ranks, 0);
   ASSIGN_OR_RETURN(const Launch launch, ReadLaunch(std::getenv));
   if (!launch.has_mpi && ranks <= 1) return std::make_unique<SelfCommunicator>();
+  ChooseHowRanksCopy();
   RETURN_IF_ERROR(InitializeMpi());
   ASSIGN_OR_RETURN(std::unique_ptr<Communicator> world, MpiCommunicator::Create(MPI_COMM_WORLD));
   SetRankForChecks(world->rank());

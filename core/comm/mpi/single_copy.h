@@ -1,0 +1,17 @@
+#ifndef CORE_COMM_MPI_SINGLE_COPY_H_
+#define CORE_COMM_MPI_SINGLE_COPY_H_
+
+namespace reprise {
+
+// Returns whether a process of this one's may read the memory of another (process_vm_readv). Containers and sandboxes
+// often refuse it.
+bool CanReadOtherProcesses();
+
+// Open MPI copies long messages between the ranks of a machine by that call, and where it is refused prints a line for
+// each of them before it copies in another way. There it is told, unless its parameters are set in the environment, to
+// copy through shared memory from the beginning. To be called before MPI is initialised.
+void ChooseHowRanksCopy();
+
+}  // namespace reprise
+
+#endif  // CORE_COMM_MPI_SINGLE_COPY_H_
