@@ -26,7 +26,10 @@ echo "revision $REPRISE_REVISION"
 case " $* " in
   *' BAD '*) exit 65 ;;
   *' --check '*) exit 0 ;;
-  *' DIFFERS '*) exit 1 ;;
+  *' DIFFERS '*)
+    [ -z "$REPRISE_STATUS_FILE" ] || echo 1 >"$REPRISE_STATUS_FILE"
+    exit 1
+    ;;
   *' HANGS '*)
     trap '' USR1 TERM # mpirun has to wait before it kills the rank
     echo $$ >"$CALLS.waits.${OMPI_COMM_WORLD_RANK:-0}"
@@ -162,6 +165,11 @@ done
 expect 1 $'reproduce rank alone: --check --ranks-to-start 2 DIFFERS\nreproduce rank 0: DIFFERS\nreproduce rank 1: DIFFERS' \
   reproduce DIFFERS --ranks 2
 expect 1 'compare rank alone: DIFFERS b.h5' compare DIFFERS b.h5
+# An mpirun that starts no rank is no verdict.
+for verb in train reproduce; do
+  OMPI_MCA_plm=nothing expect 70 "$verb rank alone: --check --ranks-to-start 2 DIFFERS" "$verb" DIFFERS --ranks 2
+  expect_reported 'mpirun started no ranks'
+done
 # One process prints the help.
 expect 0 'train rank alone: --check --ranks-to-start 2 --help' train --help --ranks 2
 expect 0 'validate rank alone: --ranks 4 c.toml' validate c.toml --ranks 4

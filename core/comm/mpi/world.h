@@ -13,28 +13,33 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/comm/communicator.h"
 
 namespace reprise {
 
-// How this process was started, as far as its environment shows.
+// How many processes were started together with this one, as far as its environment shows.
 struct Launch {
-  bool has_mpi = false;  // mpirun or srun started it and provides MPI with its peers
-  int tasks = 0;         // processes that were started together; 0 if unknown
+  int tasks = 1;                // 0: MPI knows
+  int least_tasks = 1;          // if MPI knows
+  absl::string_view says = "";  // the variable with `tasks`
 };
 
-// Reads OMPI_COMM_WORLD_SIZE (mpirun), PMIX_RANK and PMI_RANK (srun --mpi=..., other launchers) and
-// SLURM_STEP_NUM_TASKS (srun) through `environment`, which behaves like std::getenv. FailedPrecondition if srun started
-// several tasks without an MPI plug-in: each would run as the only process, and all would write the same run.
+// Asks the launcher's variables through `environment`, which behaves like std::getenv. What decides is a size:
+// OMPI_COMM_WORLD_SIZE (mpirun), SLURM_STEP_NUM_TASKS (srun), PMI_SIZE (other launchers). PMIX_RANK and PMI_RANK alone
+// do not mean several processes: a shell of one task has them, and so has everything that is started or submitted from
+// it. FailedPrecondition if srun started several tasks without an MPI plug-in: each would run as the only process, and
+// all would write the same run.
 absl::StatusOr<Launch> ReadLaunch(const std::function<const char*(const char* name)>& environment);
 
 // Returns a communicator of all ranks of this program. `ranks` is the number that the user requested, 0 for as many as
-// the launcher started. MPI is initialised (once, for one thread that communicates) only if mpirun or srun started the
-// process or more than one rank is requested; a single process gets a SelfCommunicator and never calls MPI. Collective;
-// called once per process. Sets the rank for failed CHECKs. With REPRISE_CHECK_COLLECTIVES=1 in the environment, and in
-// builds without optimisation unless it is 0, collectives of several ranks are checked (CheckedCommunicator).
+// the launcher started. A single process gets a SelfCommunicator and never calls MPI; for several, MPI is initialised
+// (once, for one thread that communicates). Collective; called once per process. Sets the rank for failed CHECKs. With
+// REPRISE_CHECK_COLLECTIVES=1 in the environment, and in builds without optimisation unless it is 0, collectives of
+// several ranks are checked (CheckedCommunicator).
 //
-// FailedPrecondition, on every rank, if the number of ranks is not the requested one; Unavailable if MPI fails.
+// FailedPrecondition, on every rank, if the number of ranks is not the requested one; Unavailable if MPI fails. If MPI
+// ends the process because it cannot start, its exit code is that of Unavailable (start_guard.h).
 absl::StatusOr<std::unique_ptr<Communicator>> StartWorld(int ranks);
 
 // Finalises MPI if StartWorld initialised it. Collective, and only for success: after an error, return from main
