@@ -71,6 +71,34 @@ find_site() {
 
 # ---- What a job knows of itself.
 
+# forget_step: a batch script is no task of a step, and has the variables of one only if it was submitted from within it:
+# by them a program would take itself for a rank, and srun would take its options.
+forget_step() {
+  local name
+  for name in $(compgen -e); do
+    case $name in
+      PMIX_MCA_*) ;; # parameters, as those of OMPI_MCA_*
+      PMI_* | PMIX_* | OMPI_COMM_WORLD_* | SLURM_STEP* | SLURM_SRUN_COMM_* | SLURM_CPU_BIND* | SLURM_MPI_TYPE)
+        unset "$name"
+        ;;
+    esac
+  done
+}
+
+# forget_job: what is submitted from within a job is no part of it, but sbatch passes on all variables that it does not
+# set itself, such as SLURM_CPUS_PER_TASK.
+forget_job() {
+  [[ -n ${SLURM_JOB_ID:-} ]] || return 0
+  local name
+  forget_step
+  for name in $(compgen -e); do
+    case $name in
+      SLURM_CONF | SLURM_CLUSTERS | SLURM_PMIX_*) ;;
+      SLURM_*) unset "$name" ;;
+    esac
+  done
+}
+
 # output_of ARGUMENT...: prints the value of --output, if there is one.
 output_of() {
   while (($#)); do
@@ -100,6 +128,7 @@ start_job() {
   verb=$1 output=$(output_of "$@")
   submitted=("${@:2}") arguments=("${@:2}")
   refuse_separator "${arguments[@]}"
+  forget_step
   [[ -n ${SLURM_JOB_ID:-} ]] || slurm_fail $EXIT_USAGE "this is a batch script: submit it by sbatch, or use ./reprise $verb --slurm"
   [[ -z ${REPRISE_SITE:-} ]] || read_site "$(find_site "$REPRISE_SITE")"
   read -ra modules <<<"$(site MODULES '')"

@@ -134,6 +134,7 @@ submit() {
   echo "${job%%;*}"
 }
 
+forget_job
 verb=${1:-}
 case $verb in
   train | evaluate | sweep) shift ;;

@@ -14,6 +14,7 @@ cp -rL slurm "$work/root/slurm"
 cat >"$work/root/bazel-bin/pipelines/train" <<'PROGRAM'
 #!/bin/bash
 echo "$(basename "$0") $*" >>"$CALLS"
+env | grep -E '^(PMI|SLURM_STEP|SLURM_CPU|SLURM_MPI)' >>"$CALLS.inherited"
 [[ $* != *--version* ]] || exit 0
 if [[ $* == *--check* ]]; then [[ $* != *BAD* ]] && exit 0 || exit 65; fi
 read -r step code <"$ENDS"
@@ -33,6 +34,7 @@ BAZEL
 cat >"$work/bin/sbatch" <<'SBATCH'
 #!/bin/sh
 echo "sbatch $*" >>"$CALLS"
+env | grep -E '^(PMI|SLURM_)' >>"$CALLS.inherited"
 [ -z "$REPRISE_TASKS" ] || echo "REPRISE_TASKS=$REPRISE_TASKS" >>"$CALLS"
 [ -n "$REFUSED" ] && exit 1
 cat >"$CALLS.script"
@@ -114,6 +116,12 @@ for line in '#SBATCH --array=0-4' '#SBATCH --output=sweep/slurm/%A_%a.log' 'expo
   '#SBATCH --ntasks-per-node=2' 'source "$REPRISE_ROOT/slurm/sweep.sbatch"'; do
   expect_line "$line" "$CALLS.script"
 done
+# What is submitted from within a step of a job inherits nothing of them but where Slurm is.
+step=(PMIX_RANK=1 PMIX_NAMESPACE=slurm.pmix.3.0 PMI_RANK=1 PMI_SIZE=2 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_ID=0
+  SLURM_MPI_TYPE=pmix SLURM_CPU_BIND=mask_cpu:0x1)
+: >"$CALLS.inherited"
+expect 0 '' env "${step[@]}" SLURM_JOB_ID=3 SLURM_CPUS_PER_TASK=8 SLURM_CONF=conf "$reprise" train c.toml --output run --slurm
+[[ $(<"$CALLS.inherited") == SLURM_CONF=conf ]] || fail "a submission from within a step inherited $(<"$CALLS.inherited")"
 # Bad input: one sentence, and nothing is submitted.
 expect 65 '' "$reprise" train BAD --output run --slurm
 expect_no_call sbatch
@@ -180,6 +188,13 @@ expect_call 'train --check --ranks-to-start 4 c.toml --output run'
 expect_call "srun $options fence=ring"
 expect_call 'train c.toml --output run'
 grep -q '^program sha256:' run/slurm/provenance.7.0.txt || fail "provenance: no program"
+rm -rf run
+# A batch script that was submitted from within a step is no task of that step, and neither is what it runs.
+: >"$CALLS.inherited"
+export "${step[@]}"
+job 0 0 '' 'end 0'
+unset "${step[@]%%=*}"
+[[ ! -s $CALLS.inherited ]] || fail "a batch script passed on $(<"$CALLS.inherited")"
 rm -rf run
 # Errors end the job; "try again" requeues it; the next execution resumes.
 for code in 64 65 70 74; do
