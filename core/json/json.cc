@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "core/io/foreign_format.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "simdjson.h"
@@ -19,6 +21,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr size_t kMaxDepth = 64;
+constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 dom::element Dom(const auto& element) { return std::bit_cast<dom::element>(element); }
 
@@ -105,28 +108,58 @@ std::string LineAndColumn(absl::string_view text) {
                       *at - line_begin + 1);
 }
 
+// Returns the end of the string that begins with the quotation mark at `begin`.
+size_t EndOfString(absl::string_view text, size_t begin) {
+  size_t at = begin + 1;
+  while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
+  return std::min(at + 1, text.size());
+}
+
+bool IsLongInteger(absl::string_view token) {
+  constexpr size_t kDigitsOfInt64 = 18;  // as many always fit
+  const absl::string_view digits = token.substr(token.front() == '-' ? 1 : 0);
+  return digits.size() > kDigitsOfInt64 &&
+         std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Returns the text with a fraction of 0 at each integer that may not fit into 64 bits: simdjson 3 refuses such an
+// integer, but rounds a number with a fraction to the nearest double.
+std::string WithLongIntegersAsDoubles(absl::string_view text) {
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at + 1;
+    bool is_long = false;
+    if (text[at] == '"') {
+      end = EndOfString(text, at);
+    } else if ((text[at] >= '0' && text[at] <= '9') || text[at] == '-') {
+      end = std::min(text.find_first_not_of("0123456789+-.eE", at), text.size());
+      is_long = IsLongInteger(text.substr(at, end - at));
+    }
+    absl::StrAppend(&result, text.substr(at, end - at), is_long ? ".0" : "");
+    at = end;
+  }
+  return result;
+}
+
+simdjson::error_code ParseInto(dom::parser* parser, absl::string_view text, dom::element* root) {
+  const simdjson::error_code error = parser->allocate(std::max<size_t>(text.size(), 64), kMaxDepth);
+  return error != simdjson::SUCCESS ? error : parser->parse(text.data(), text.size()).get(*root);
+}
+
+absl::Status NoJson(absl::string_view text, simdjson::error_code error) {
+  const std::string foreign = ForeignFormat(text);
+  if (!foreign.empty()) return absl::InvalidArgumentError(absl::StrCat("not valid JSON: ", foreign));
+  return absl::InvalidArgumentError(
+      absl::StrCat("not valid JSON", LineAndColumn(text), ": ", simdjson::error_message(error),
+                   error == simdjson::NUMBER_ERROR ? "; numbers are decimal and lie within +-1.8e308" : ""));
+}
+
 }  // namespace
 
 std::optional<size_t> FindJsonError(absl::string_view text) {
   FaultFinder finder;
   if (nlohmann::json::sax_parse(text.begin(), text.end(), &finder) || !finder.bytes_read) return std::nullopt;
   return std::min(text.size(), *finder.bytes_read - std::min<size_t>(*finder.bytes_read, 1));
-}
-
-std::optional<JsonToken> FindMember(absl::string_view text, absl::string_view key) {
-  namespace ondemand = simdjson::ondemand;
-  const simdjson::padded_string padded(text.data(), text.size());
-  ondemand::parser parser;
-  ondemand::document document;
-  ondemand::object object;
-  ondemand::value value;
-  if (parser.iterate(padded).get(document) != simdjson::SUCCESS ||
-      document.get_object().get(object) != simdjson::SUCCESS ||
-      object.find_field_unordered(std::string_view(key.data(), key.size())).get(value) != simdjson::SUCCESS) {
-    return std::nullopt;
-  }
-  const absl::string_view token = absl::StripTrailingAsciiWhitespace(View(value.raw_json_token()));
-  return JsonToken{static_cast<size_t>(token.data() - padded.data()), std::string(token)};
 }
 
 bool JsonValue::is_null() const { return Dom(element_).is_null(); }
@@ -155,8 +188,13 @@ absl::StatusOr<double> JsonValue::Number() const {
 
 absl::StatusOr<int64_t> JsonValue::Integer(int64_t low, int64_t high) const {
   int64_t value;
-  if (Dom(element_).type() == dom::element_type::DOUBLE)
+  if (Dom(element_).type() == dom::element_type::DOUBLE) {
+    constexpr double kBeyondInt64 = 0x1p63;
+    double number = 0;
+    const bool is_large = Dom(element_).get(number) == simdjson::SUCCESS && std::abs(number) >= kBeyondInt64;
+    if (is_large) return Error(absl::StrCat("expected an integer from ", low, " to ", high, ", found ", number));
     return Error("expected an integer, found a number with a fraction or an exponent");
+  }
   if (Dom(element_).is_number() && (Dom(element_).get(value) != simdjson::SUCCESS || value < low || value > high)) {
     return Error(
         absl::StrCat("expected an integer from ", low, " to ", high, ", found ", simdjson::minify(Dom(element_))));
@@ -212,14 +250,12 @@ absl::Status JsonValue::WrongType(absl::string_view expected) const {
 }
 
 absl::StatusOr<JsonDocument> JsonDocument::Parse(absl::string_view text) {
+  absl::ConsumePrefix(&text, kByteOrderMark);
   const auto parser = std::make_shared<dom::parser>();
   dom::element root;
-  simdjson::error_code error = parser->allocate(std::max<size_t>(text.size(), 64), kMaxDepth);
-  if (error == simdjson::SUCCESS) error = parser->parse(text.data(), text.size()).get(root);
-  if (error != simdjson::SUCCESS) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("not valid JSON", LineAndColumn(text), ": ", simdjson::error_message(error)));
-  }
+  simdjson::error_code error = ParseInto(parser.get(), text, &root);
+  if (error == simdjson::NUMBER_ERROR) error = ParseInto(parser.get(), WithLongIntegersAsDoubles(text), &root);
+  if (error != simdjson::SUCCESS) return NoJson(text, error);
   RETURN_IF_ERROR(RefuseDuplicateKeys(root, ""));
   JsonDocument document;
   document.parser_ = parser;

@@ -2,7 +2,8 @@
 #define CORE_JSON_JSON_H_
 
 // Reads untrusted JSON. A document is parsed once (simdjson), duplicate keys and deep nesting are rejected, and every
-// access to a value checks its type; an error names the value's place in the document.
+// access to a value checks its type; an error names the value's place in the document. A byte order mark before the
+// document is skipped. An integer beyond 64 bits is a number like one with a fraction: the nearest double.
 
 #include <cstddef>
 #include <cstdint>
@@ -75,11 +76,15 @@ struct JsonToken {
 };
 std::optional<JsonToken> FindMember(absl::string_view text, absl::string_view key);
 
+// Returns the members of the outermost object in their order: their names, and their values as `text` writes them, with
+// every digit, but without white space between tokens. Returns nullopt where `text` is no object; Parse must accept it.
+std::optional<std::vector<std::pair<std::string, std::string>>> MembersAsWritten(absl::string_view text);
+
 class JsonDocument {
  public:
   // InvalidArgument, with line and column where the text has several lines, when `text` is not one JSON value in UTF-8,
-  // nests deeper than 64, has a number that neither int64, uint64 nor double can hold, or repeats a key within an
-  // object. Copies what it needs of `text`.
+  // nests deeper than 64, has a number beyond the range of a double, or repeats a key within an object; it says so
+  // where `text` is something else under this name, such as a pointer of Git LFS. Copies what it needs of `text`.
   static absl::StatusOr<JsonDocument> Parse(absl::string_view text);
 
   JsonValue root() const { return JsonValue(root_, ""); }

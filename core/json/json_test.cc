@@ -50,6 +50,60 @@ TEST(JsonTest, AnIntegerMustBeWholeAndInRange) {
   EXPECT_THAT(elements[2].Integer(0, 6), StatusIs(kInvalid, ::testing::HasSubstr("found 18446744073709551615")));
 }
 
+TEST(JsonTest, AnIntegerBeyond64BitsIsTheNearestDouble) {
+  const JsonDocument document = Parsed(
+      R"({"a": [123456789012345678901234567890, -18446744073709551616], "\"9999999999999999999999": 18446744073709551615,
+          "text": "123456789012345678901234567890 \\"})");
+  ASSERT_OK_AND_ASSIGN(const auto elements, document.root().Find("a")->Elements());
+  EXPECT_EQ(*elements[0].Number(), 123456789012345678901234567890.0);
+  EXPECT_EQ(*elements[1].Number(), -0x1p64);
+  EXPECT_THAT(elements[0].Integer(0, 9),
+              StatusIs(kInvalid, "/a/0: expected an integer from 0 to 9, found 1.23457e+29"));
+  EXPECT_EQ((*document.root().Members())[1].first, "\"9999999999999999999999");
+  EXPECT_EQ(*document.root().Find("text")->String(), "123456789012345678901234567890 \\");
+  EXPECT_EQ(*Parsed("-0").root().Number(), 0.0);
+  EXPECT_EQ(*Parsed("1e-400").root().Number(), 0.0);
+}
+
+TEST(JsonTest, RefusesNumbersThatNoDoubleIsNear) {
+  for (const std::string& text :
+       {std::string("[1e400]"), std::string("[-1e400]"), "[" + std::string(400, '9') + "]", std::string("[NaN]"),
+        std::string("[Infinity]"), std::string("[0123456789012345678901]"), std::string("[12345678901234567890.]"),
+        std::string("[+1]")}) {
+    EXPECT_THAT(JsonDocument::Parse(text), StatusIs(kInvalid, ::testing::StartsWith("not valid JSON: "))) << text;
+  }
+  EXPECT_THAT(JsonDocument::Parse("[1e400]"), StatusIs(kInvalid, ::testing::HasSubstr("lie within +-1.8e308")));
+}
+
+TEST(JsonTest, AByteOrderMarkBeforeADocumentIsSkipped) {
+  EXPECT_EQ(*Parsed("\xef\xbb\xbf[7]").root().Elements()->at(0).Integer(0, 9), 7);
+  EXPECT_THAT(JsonDocument::Parse("[\xef\xbb\xbf]"), StatusIs(kInvalid, ::testing::HasSubstr("not valid JSON")));
+}
+
+TEST(JsonTest, NamesAnotherFormatThatTheTextHas) {
+  EXPECT_THAT(JsonDocument::Parse("version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 5\n"),
+              StatusIs(kInvalid, ::testing::StartsWith("not valid JSON: this is a pointer of Git LFS")));
+}
+
+TEST(JsonTest, RefusesALoneSurrogate) {
+  EXPECT_THAT(JsonDocument::Parse(R"(["\ud800"])"), StatusIs(kInvalid, ::testing::StartsWith("not valid JSON: ")));
+  EXPECT_EQ(*Parsed(R"(["\ud83d\ude00"])").root().Elements()->at(0).String(), "\xf0\x9f\x98\x80");
+}
+
+TEST(MembersAsWrittenTest, KeepsEveryDigitAndDropsWhiteSpaceBetweenTokens) {
+  const auto members = MembersAsWritten(
+      " { \"n\" : 123456789012345678901234567890 , \"a b\":[ 1.50, { \"x y\" : -0 } ],\"s\\u0041\": \"a  \\u00e4\" ,"
+      "\"e\":1E5 , \"z\" : null } ");
+  ASSERT_TRUE(members.has_value());
+  EXPECT_EQ(*members, (std::vector<std::pair<std::string, std::string>>{{"n", "123456789012345678901234567890"},
+                                                                        {"a b", R"([1.50,{"x y":-0}])"},
+                                                                        {"sA", R"("a  \u00e4")"},
+                                                                        {"e", "1E5"},
+                                                                        {"z", "null"}}));
+  EXPECT_EQ(MembersAsWritten("[1]"), std::nullopt);
+  EXPECT_TRUE(MembersAsWritten("{}")->empty());
+}
+
 TEST(JsonTest, RefusesARepeatedKeyAtAnyDepth) {
   EXPECT_THAT(JsonDocument::Parse(R"({"a": 1, "a": 1})"), StatusIs(kInvalid, "/a: the key appears twice"));
   EXPECT_THAT(JsonDocument::Parse(R"([{"x": {"k": 0, "k": 1}}])"), StatusIs(kInvalid, "/0/x/k: the key appears twice"));

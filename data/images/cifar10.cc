@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "core/io/foreign_format.h"
 #include "core/io/read_file.h"
 #include "core/status/status_macros.h"
 
@@ -20,6 +21,8 @@ absl::Status AppendImages(const std::string& bytes, const std::string& path, int
                           ImageSet* images) {
   const int64_t expected = records * kRecordBytes, size = static_cast<int64_t>(bytes.size());
   if (size != expected) {
+    const std::string foreign = ForeignFormat(bytes);
+    if (!foreign.empty()) return absl::DataLossError(absl::StrCat(path, ": ", foreign));
     return absl::DataLossError(absl::StrCat(path, " has ", size, " bytes, but a batch of CIFAR-10 has ", expected,
                                             ": download cifar-10-binary.tar.gz again"));
   }

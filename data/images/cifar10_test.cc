@@ -75,6 +75,9 @@ TEST_F(Cifar10Test, AFileOfAnotherSizeIsDamaged) {
                 StatusIs(absl::StatusCode::kDataLoss, HasSubstr("data_batch_2.bin")))
         << bytes.size();
   }
+  Write(2, "version https://git-lfs.github.com/spec/v1\n");
+  EXPECT_THAT(ReadCifar10(files_, "/cifar", kSmall).status().message(),
+              HasSubstr("data_batch_2.bin: this is a pointer of Git LFS"));
 }
 
 TEST_F(Cifar10Test, ALabelAboveNineIsDamagedEvenInAnImageThatIsNotKept) {

@@ -3,6 +3,8 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "core/io/foreign_format.h"
 #include "core/random/draw.h"
 #include "core/status/check.h"
 
@@ -64,7 +66,10 @@ StorySplits GeneratedStories(uint64_t seed, const StoryCounts& counts) {
 }
 
 absl::StatusOr<StorySplits> SplitText(absl::string_view text, absl::string_view name, const StoryCounts& counts) {
+  absl::ConsumePrefix(&text, "\xef\xbb\xbf");  // a byte order mark is no part of the text
   if (static_cast<int64_t>(text.size()) < BytesOf(counts)) {
+    const std::string foreign = ForeignFormat(text);
+    if (!foreign.empty()) return absl::DataLossError(absl::StrCat(name, ": ", foreign));
     return absl::DataLossError(absl::StrCat(name, " has ", text.size(), " bytes, but ", counts.train,
                                             " sequences for "
                                             "training and ",

@@ -46,8 +46,8 @@ std::string GeneratedStory(uint64_t seed, uint64_t index);
 // Sequences of stories that follow each other, the first of the validation after the last of the training. Pure.
 StorySplits GeneratedStories(uint64_t seed, const StoryCounts& counts);
 
-// Cuts a text into sequences that do not overlap. DataLoss, saying how many bytes there must be, if it is too short.
-// name: of the text, for messages.
+// Cuts a text, without a byte order mark at its beginning, into sequences that do not overlap. DataLoss, saying how
+// many bytes there must be, if it is too short. name: of the text, for messages.
 absl::StatusOr<StorySplits> SplitText(absl::string_view text, absl::string_view name, const StoryCounts& counts);
 
 }  // namespace reprise::data

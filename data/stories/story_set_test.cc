@@ -42,6 +42,16 @@ TEST(StorySetTest, ATextThatIsTooShortSaysWhatIsNeeded) {
   EXPECT_EQ(TextOf(splits.validation), "ijkl");
   EXPECT_THAT(SplitText("abcdefghijk", "t.txt", counts),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("t.txt has 11 bytes")));
+  EXPECT_THAT(SplitText("version https://git-lfs.github.com/spec/v1\n", "t.txt", {.block = 99}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("t.txt: this is a pointer of Git LFS")));
+}
+
+TEST(StorySetTest, AByteOrderMarkIsNoPartOfTheText) {
+  const StoryCounts counts = {.block = 3, .train = 2, .validation = 1};
+  ASSERT_OK_AND_ASSIGN(const StorySplits splits, SplitText("\xef\xbb\xbf"
+                                                           "abcdefghijkl",
+                                                           "t.txt", counts));
+  EXPECT_EQ(TextOf(splits.train), "abcdefgh");
 }
 
 }  // namespace

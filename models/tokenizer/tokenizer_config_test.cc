@@ -21,9 +21,11 @@ TEST(TokenizerConfigTest, AMalformedFieldIsNamed) {
   EXPECT_THAT(ParseTokenizerConfig(R"({"eos_token": 3})"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        "/eos_token: expected a string or an object whose \"content\" is a string"));
-  for (const char* const text : {"", "{", "[]", "{\"a\": \"\xff\"}"}) {
-    EXPECT_THAT(ParseTokenizerConfig(text), StatusIs(absl::StatusCode::kInvalidArgument, "not a valid JSON object"));
+  for (const char* const text : {"", "{", "{\"a\": \"\xff\"}"}) {
+    EXPECT_THAT(ParseTokenizerConfig(text),
+                StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("not valid JSON")));
   }
+  EXPECT_THAT(ParseTokenizerConfig("[]"), StatusIs(absl::StatusCode::kInvalidArgument, "(root): expected an object"));
 }
 
 }  // namespace

@@ -1,0 +1,45 @@
+#include "core/io/foreign_format.h"
+
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace reprise {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kPointer[] =
+    "version https://git-lfs.github.com/spec/v1\n"
+    "oid sha256:4665a5f4b0d4f4d7a7c4e1f0f0f2b9f6f0f0d7f2c5f7a1b2c3d4e5f60718293a\nsize 996864\n";
+
+TEST(ForeignFormatTest, NamesWhatStandsWhereAnotherFileWasExpected) {
+  for (const auto& [begin, named] : std::vector<std::pair<std::string, std::string>>{
+           {kPointer, "a pointer of Git LFS, not the file itself: fetch the file with `git lfs pull`"},
+           {"/annex/objects/SHA256E-s5--ab", "`git annex get`"},
+           {std::string("GGUF\x03\0\0\0", 8), "a GGUF file, which is not read"},
+           {"\n <!DOCTYPE HTML><html>", "a web page"},
+           {"<html lang=\"en\">", "a web page"},
+           {"PK\x03\x04...", "a zip archive, as PyTorch's .bin and .pt files are"},
+           {"\x1f\x8b\x08", "a compressed file: unpack it"},
+           {"(\xb5/\xfd", "a compressed file: unpack it"},
+           {"\x89HDF\r\n\x1a\n", "an HDF5 file"},
+           {"\x80\x04\x95", "a Python pickle"},
+           {std::string("{\0\"\0", 4), "UTF-16: convert it"},
+           {"\xff\xfe{", "UTF-16: convert it"}}) {
+    EXPECT_THAT(ForeignFormat(begin), HasSubstr(named)) << begin;
+  }
+}
+
+TEST(ForeignFormatTest, SaysNothingAboutOtherBytes) {
+  for (const std::string& begin :
+       {std::string(), std::string("{\"a\": 1}"), std::string("version 3"), std::string("GG"),
+        std::string("\0\0\0\0", 4), std::string("\x40\0\0\0\0\0\0\0{\"", 10), std::string("\x80\x41\0\0", 4)}) {
+    EXPECT_EQ(ForeignFormat(begin), "");
+  }
+}
+
+}  // namespace
+}  // namespace reprise
