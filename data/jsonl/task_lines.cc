@@ -1,12 +1,13 @@
 #include "data/jsonl/task_lines.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "core/io/foreign_format.h"
 #include "core/json/json.h"
 #include "core/status/printable.h"
 #include "core/status/status_macros.h"
@@ -16,8 +17,8 @@ namespace reprise::data {
 namespace {
 
 constexpr int64_t kPiece = int64_t{1} << 20;
-constexpr size_t kMostMembers = 4096;
 constexpr absl::string_view kForm = R"(expected one JSON object per line, as {"prompt": "12+7=", "answer": "19"})";
+constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr absl::string_view kPrompt = "prompt", kAnswer = "answer";
 
 // Formats "3: the sentence"; the column counts bytes from 1.
@@ -25,36 +26,16 @@ absl::Status At(size_t offset, absl::string_view sentence) {
   return absl::InvalidArgumentError(absl::StrCat(offset + 1, ": ", sentence));
 }
 
-// InvalidArgument if an object within `value` has more than kMostMembers members, which are kept in their order, so
-// that each is looked for among all others.
-absl::Status CheckMembers(const JsonValue& value) {
-  if (value.is_array()) {
-    ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, value.Elements());
-    for (const JsonValue& element : elements) RETURN_IF_ERROR(CheckMembers(element));
+// Returns all members except the two texts, as the line writes them: a number keeps all its digits.
+absl::StatusOr<std::string> OtherMembers(absl::string_view line) {
+  const auto members = MembersAsWritten(line);
+  if (!members) return absl::InvalidArgumentError("not valid JSON");
+  std::string others;
+  for (const auto& [name, value] : *members) {
+    if (name == kPrompt || name == kAnswer) continue;
+    absl::StrAppend(&others, others.empty() ? "{" : ",", nlohmann::json(name).dump(), ":", value);
   }
-  if (!value.is_object()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const auto members, value.Members());
-  if (members.size() > kMostMembers) {
-    return At(0, absl::StrCat(value.place().empty() ? "this object" : value.place(), " has ", members.size(),
-                              " members; at most ", kMostMembers, " are allowed"));
-  }
-  for (const auto& [name, member] : members) RETURN_IF_ERROR(CheckMembers(member));
-  return absl::OkStatus();
-}
-
-// Returns all members except the two texts.
-absl::StatusOr<std::string> OtherMembers(const JsonValue& object, absl::string_view line) {
-  RETURN_IF_ERROR(CheckMembers(object));
-  ASSIGN_OR_RETURN(const auto members, object.Members());
-  const bool has_others = std::any_of(members.begin(), members.end(), [](const auto& member) {
-    return member.first != "prompt" && member.first != "answer";
-  });
-  if (!has_others) return std::string();
-  auto others = nlohmann::ordered_json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
-  if (others.is_discarded()) return absl::InvalidArgumentError("not valid JSON");
-  others.erase("prompt");
-  others.erase("answer");
-  return others.dump();
+  return others.empty() ? others : absl::StrCat(others, "}");
 }
 
 // Describes the format that a first line, which is not a JSON object, seems to have, and how to convert it to JSON
@@ -66,17 +47,8 @@ std::string OtherFormat(absl::string_view line, bool ends_early) {
   };
   const absl::string_view text = absl::StripAsciiWhitespace(line);
   if (absl::StartsWith(text, "PAR1")) return converted("Parquet", "read_parquet");
-  if (absl::StartsWith(line, "\x1f\x8b") || absl::StartsWith(line, "PK\x03") || absl::StartsWith(line, "(\xb5/\xfd")) {
-    return "; this looks like a compressed file: unpack it";
-  }
-  if (absl::StartsWith(line, "\xef\xbb\xbf")) {
-    return "; the file begins with a byte order mark (EF BB BF): save it without one";
-  }
-  // UTF-16 begins with a byte order mark, or one of its first two bytes is 0.
-  const bool has_mark = absl::StartsWith(line, "\xff\xfe") || absl::StartsWith(line, "\xfe\xff");
-  if (has_mark || (line.size() > 1 && (line[0] == '\0') != (line[1] == '\0'))) {
-    return "; this looks like UTF-16: convert it, for example with iconv -f UTF-16 -t UTF-8 FILE > FILE.jsonl";
-  }
+  const std::string foreign = ForeignFormat(line);
+  if (!foreign.empty()) return absl::StrCat("; ", foreign);
   if (absl::StrContains(line, '\0')) return "; this looks like a binary file";
   if (absl::StartsWith(text, "[")) {
     return "; this looks like a JSON array: write one element per line, for example with jq -c '.[]' FILE > "
@@ -141,7 +113,9 @@ absl::StatusOr<std::string> TextOf(absl::string_view line, const JsonValue& root
 absl::StatusOr<Task> ParseLine(absl::string_view line, bool is_first) {
   const absl::StatusOr<JsonDocument> document = JsonDocument::Parse(line);
   if (!document.ok()) {
-    return NoObject(line, is_first, FindJsonError(line).value_or(0), document.status().message());
+    const bool is_foreign = is_first && !ForeignFormat(line).empty();  // which is named at the end of the message
+    return NoObject(line, is_first, FindJsonError(line).value_or(0),
+                    is_foreign ? "not valid JSON" : document.status().message());
   }
   const JsonValue root = document->root();
   if (!root.is_object()) return NoObject(line, is_first, 0, "this is not an object");
@@ -155,11 +129,11 @@ absl::StatusOr<Task> ParseLine(absl::string_view line, bool is_first) {
   if (task.has_answer) {
     ASSIGN_OR_RETURN(task.answer, TextOf(line, root, kAnswer));
   }
-  ASSIGN_OR_RETURN(task.more, OtherMembers(root, line));
+  ASSIGN_OR_RETURN(task.more, OtherMembers(line));
   return task;
 }
 
-// Parses a text that arrives in pieces.
+// Parses a text that arrives in pieces. Lines of white space alone are passed over, as JSON's own white space is.
 class LineParser {
  public:
   explicit LineParser(absl::string_view name) : name_(name) {}
@@ -176,10 +150,9 @@ class LineParser {
   }
 
   absl::StatusOr<std::vector<Task>> Finish() {
-    if (!begun_.empty()) {
-      return Error(absl::StrCat(
-          "1: the last line does not end with a newline: the file may be truncated; if it is complete, end it with one",
-          tasks_.empty() ? OtherFormat(begun_, /*ends_early=*/false) : ""));
+    const absl::Status last = AddLine(begun_);  // a last line needs no newline
+    if (!last.ok()) {
+      return absl::DataLossError(absl::StrCat(last.message(), "; no newline follows: the file may be truncated"));
     }
     if (tasks_.empty()) return absl::DataLossError(absl::StrCat(name_, ": it holds no problem; ", kForm));
     return std::move(tasks_);
@@ -187,26 +160,30 @@ class LineParser {
 
  private:
   absl::Status Error(absl::string_view text) const {
-    return absl::DataLossError(absl::StrCat(name_, ":", tasks_.size() + 1, ":", text));
+    return absl::DataLossError(absl::StrCat(name_, ":", line_, ":", text));
   }
 
   absl::Status CheckLength(absl::string_view line) const {
     if (line.size() <= kMaxLineBytes) return absl::OkStatus();
-    return Error(absl::StrCat("1: the line has more than ", kMaxLineBytes, " bytes; ", kForm));
+    return absl::DataLossError(
+        absl::StrCat(name_, ":", line_ + 1, ":1: the line has more than ", kMaxLineBytes, " bytes; ", kForm));
   }
 
   absl::Status AddLine(absl::string_view line) {
     RETURN_IF_ERROR(CheckLength(line));
-    if (absl::StripAsciiWhitespace(line).empty()) return Error("1: the line is empty: remove it");
+    ++line_;
+    if (line_ == 1) absl::ConsumePrefix(&line, kByteOrderMark);
+    if (absl::StripAsciiWhitespace(line).empty()) return absl::OkStatus();
     absl::StatusOr<Task> task = ParseLine(line, tasks_.empty());
     if (!task.ok()) return Error(task.status().message());
-    task->line = static_cast<int64_t>(tasks_.size()) + 1;
+    task->line = line_;
     tasks_.push_back(*std::move(task));
     return absl::OkStatus();
   }
 
   const std::string name_;
   std::string begun_;  // the incomplete line at the end of the pieces so far
+  int64_t line_ = 0;   // complete lines so far
   std::vector<Task> tasks_;
 };
 

@@ -2,7 +2,7 @@
 #define DATA_JSONL_TASK_LINES_H_
 
 // Problems from a JSON-lines file: one object per line, {"prompt": "12+7=", "answer": "19"}. The answer may be missing
-// or null; other members are kept for an external process that is asked about the problem.
+// or null; other members are kept, as they are written, for an external process that is asked about the problem.
 
 #include <cstddef>
 #include <string>
@@ -18,10 +18,11 @@ namespace reprise::data {
 
 inline constexpr size_t kMaxLineBytes = size_t{64} << 20;
 
-// Parses one task per line, in order. DataLoss "<name>:<line>:<column>: <sentence>", which states what is expected, if
-// a line is longer than kMaxLineBytes, is not one object in strict JSON (core/json: UTF-8, no duplicate key, depth 64,
-// finite numbers), lacks its prompt or has an empty one, or has a prompt or answer that is not a string; if the last
-// line does not end with a newline, because the file may be truncated; and if there is no line. Pure.
+// Parses one task per line, in order. A byte order mark at the beginning, lines of white space alone and a carriage
+// return at the end of a line are passed over, and the last line needs no newline. DataLoss "<name>:<line>:<column>:
+// <sentence>", which states what is expected, if a line is longer than kMaxLineBytes, is not one object in strict JSON
+// (core/json: UTF-8, no duplicate key, depth 64, finite numbers), lacks its prompt or has an empty one, or has a prompt
+// or answer that is not a string; and if there is no problem. Pure.
 absl::StatusOr<std::vector<Task>> ParseTaskLines(absl::string_view text, absl::string_view name);
 
 struct TaskFile {

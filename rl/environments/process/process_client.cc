@@ -5,16 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/printable.h"
 #include "core/status/status_macros.h"
-#include "nlohmann/json.hpp"
 #include "rl/environments/process/process_reply.h"
 
 namespace reprise::rl {
 namespace {
-
-// Serialises on one line; bytes that are not UTF-8 become U+FFFD.
-std::string Text(const nlohmann::json& request) {
-  return request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 // The reason why a reply was rejected; it may quote the reply.
 std::string Reason(const absl::Status& status) {
@@ -105,14 +99,13 @@ void ProcessClient::CountRestart(const absl::Status& why, absl::string_view whos
       absl::StrCat(FailureOf(why, "", whose).message(), "; restarting it (", restart, " of ", options_.restarts, ")"));
 }
 
-absl::Status ProcessClient::Ask(nlohmann::json request, absl::string_view whose,
+absl::Status ProcessClient::Ask(const std::function<std::string(int64_t id)>& request, absl::string_view whose,
                                 const std::function<absl::Status(const JsonValue& reply)>& take) {
   for (int64_t restarts = 0;; ++restarts) {
     absl::StatusOr<Lease> lease = Take();
     if (!lease.ok()) return EndWith(lease.status());
-    request["id"] = lease->id;  // a reply to an older request would have a different id
     const absl::StatusOr<std::string> line =
-        lease->process->Exchange(Text(request), options_.seconds, [this] { return IsCancelled(); });
+        lease->process->Exchange(request(lease->id), options_.seconds, [this] { return IsCancelled(); });
     if (line.ok()) {
       const absl::Status taken = ParseProcessReply(*line, lease->id, take);
       if (!taken.ok()) {

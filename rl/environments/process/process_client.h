@@ -18,7 +18,6 @@
 #include "absl/strings/string_view.h"
 #include "core/json/json.h"
 #include "core/process/child_process.h"
-#include "nlohmann/json_fwd.hpp"
 
 namespace reprise::rl {
 
@@ -33,13 +32,14 @@ class ProcessClient {
   explicit ProcessClient(ProcessOptions options) : options_(std::move(options)) {}
   ~ProcessClient();  // closes all processes' inputs, then waits for them, one second in total
 
-  // Sends `request` with an "id" and hands the reply, an object with the same "id", to `take`. Thread-safe. A process
-  // that exits or does not reply in time is restarted and the request sent again, up to options.restarts times; but not
-  // before any process has replied, because such a fault would recur. Errors name the command and `whose`: Aborted or
-  // DeadlineExceeded for the last process's failure, NotFound where the shell does not find the command, DataLoss for a
-  // reply that is invalid or that `take` rejects, which is not retried. After an error every other request, waiting or
-  // new, fails with the same error at once.
-  absl::Status Ask(nlohmann::json request, absl::string_view whose,
+  // Sends the line `request(id)`, an object with this "id", which a reply to an older request would not have, and hands
+  // the reply, an object with the same "id", to `take`. Thread-safe. A process that exits or does not reply in time is
+  // restarted and the request sent again, up to options.restarts times; but not before any process has replied, because
+  // such a fault would recur. Errors name the command and `whose`: Aborted or DeadlineExceeded for the last process's
+  // failure, NotFound where the shell does not find the command, DataLoss for a reply that is invalid or that `take`
+  // rejects, which is not retried. After an error every other request, waiting or new, fails with the same error at
+  // once.
+  absl::Status Ask(const std::function<std::string(int64_t id)>& request, absl::string_view whose,
                    const std::function<absl::Status(const JsonValue& reply)>& take);
 
   // Makes all requests fail with `status`, unless one has already failed.

@@ -1,5 +1,9 @@
 #include "rl/environments/process/process_environment.h"
 
+#include <functional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -13,14 +17,18 @@ const char* PhaseOf(Purpose purpose) {
   return purpose == Purpose::kEvaluationTask ? "evaluation" : "training";
 }
 
-// Returns the whole line of the task's file, where it has one.
-nlohmann::json TaskOf(const data::Task& task) {
-  nlohmann::json json = nlohmann::json::object();
-  if (!task.more.empty()) json = nlohmann::json::parse(task.more, nullptr, /*allow_exceptions=*/false);
-  CHECK(json.is_object());
-  json["prompt"] = task.prompt;
-  json["answer"] = task.has_answer ? nlohmann::json(task.answer) : nlohmann::json();
-  return json;
+// Serialises on one line; bytes that are not UTF-8 become U+FFFD.
+std::string Text(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// Returns the whole line of the task's file, where it has one. Its other members are not parsed, so that their numbers
+// keep digits that neither 64 bits nor a double have.
+std::string TaskOf(const data::Task& task) {
+  std::string text =
+      Text({{"prompt", task.prompt}, {"answer", task.has_answer ? nlohmann::json(task.answer) : nlohmann::json()}});
+  if (!task.more.empty()) text.replace(text.size() - 1, 1, absl::StrCat(",", task.more.substr(1)));
+  return text;
 }
 
 nlohmann::json RequestOf(const Dialogue& dialogue, const char* event) {
@@ -30,7 +38,7 @@ nlohmann::json RequestOf(const Dialogue& dialogue, const char* event) {
                             {"step", dialogue.place.step},
                             {"prompt", dialogue.place.prompt},
                             {"sample", dialogue.sample},
-                            {"task", TaskOf(dialogue.task)}};
+                            {"task", nullptr}};
   if (dialogue.place.purpose == Purpose::kEvaluationTask) request["greedy"] = dialogue.greedy;
   request["actions"] = dialogue.actions;
   request["observations"] = nlohmann::json::array();
@@ -43,16 +51,30 @@ nlohmann::json RequestOf(const Dialogue& dialogue, const char* event) {
   return request;
 }
 
+// Asks about the dialogue's task, with `request`, whose "task" is null.
+absl::Status Ask(ProcessClient& client, nlohmann::json request, const Dialogue& dialogue,
+                 const std::function<absl::Status(const JsonValue& reply)>& take) {
+  const auto text_of = [&](int64_t id) {
+    request["id"] = id;
+    std::string text = Text(request);
+    // This name is no part of a string, in which its quotation marks would have backslashes.
+    constexpr absl::string_view kTask = "\"task\":", kNull = "null";
+    const size_t at = text.find(absl::StrCat(kTask, kNull));
+    CHECK_NE(at, std::string::npos);
+    return text.replace(at + kTask.size(), kNull.size(), TaskOf(dialogue.task));
+  };
+  return client.Ask(text_of, NameOf(dialogue), take);
+}
+
 }  // namespace
 
 absl::StatusOr<Reply> ProcessEnvironment::Step(const Dialogue& dialogue) {
   CHECK(client_ != nullptr);
   Reply reply;
-  RETURN_IF_ERROR(
-      client_->Ask(RequestOf(dialogue, "step"), NameOf(dialogue), [&](const JsonValue& json) -> absl::Status {
-        ASSIGN_OR_RETURN(reply, ReadStepReply(json));
-        return absl::OkStatus();
-      }));
+  RETURN_IF_ERROR(Ask(*client_, RequestOf(dialogue, "step"), dialogue, [&](const JsonValue& json) -> absl::Status {
+    ASSIGN_OR_RETURN(reply, ReadStepReply(json));
+    return absl::OkStatus();
+  }));
   return reply;
 }
 
@@ -60,7 +82,7 @@ absl::StatusOr<bool> ProcessEnvironment::IsToolCall(const Dialogue& dialogue) {
   CHECK(client_ != nullptr);
   bool is_call = false;
   RETURN_IF_ERROR(
-      client_->Ask(RequestOf(dialogue, "is_tool_call"), NameOf(dialogue), [&](const JsonValue& json) -> absl::Status {
+      Ask(*client_, RequestOf(dialogue, "is_tool_call"), dialogue, [&](const JsonValue& json) -> absl::Status {
         ASSIGN_OR_RETURN(is_call, ReadToolCallReply(json));
         return absl::OkStatus();
       }));
@@ -73,7 +95,7 @@ absl::StatusOr<double> ScoreByProcess(ProcessClient& client, const Dialogue& dia
   request["completion"] = text;
   request["terminated"] = terminated;
   double reward = 0;
-  RETURN_IF_ERROR(client.Ask(std::move(request), NameOf(dialogue), [&](const JsonValue& json) -> absl::Status {
+  RETURN_IF_ERROR(Ask(client, std::move(request), dialogue, [&](const JsonValue& json) -> absl::Status {
     ASSIGN_OR_RETURN(reward, ReadScoreReply(json));
     return absl::OkStatus();
   }));

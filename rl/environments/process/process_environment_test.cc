@@ -56,11 +56,11 @@ TEST(ProcessEnvironmentTest, SendsEverythingThatTheReplyMayDependOn) {
 TEST(ProcessEnvironmentTest, SendsAllMembersOfATasksLine) {
   const std::string file = ::testing::TempDir() + "/asked_with_more.json";
   const auto client = Client(Replying(kGood, absl::StrCat("printf '%s' \"$line\" > ", file)));
+  std::string line;
   const auto asked = [&](const data::Task& task) {
     Dialogue dialogue = TwoActions();
     dialogue.task = task;
     EXPECT_OK(ProcessEnvironment(client).Step(dialogue).status());
-    std::string line;
     std::getline(std::ifstream(file), line);
     return nlohmann::json::parse(line)["task"];
   };
@@ -69,6 +69,10 @@ TEST(ProcessEnvironmentTest, SendsAllMembersOfATasksLine) {
       nlohmann::json::parse(R"({"prompt": "q", "answer": "a", "tests": ["x == 1"], "id": 7, "w": 0.1, "n": null})"));
   EXPECT_EQ(asked({.prompt = "q", .answer = "", .has_answer = false}),
             nlohmann::json::parse(R"({"prompt": "q", "answer": null})"));
+  // Texts may look like a member of the request, and numbers keep their digits.
+  asked({.prompt = R"("task":null)", .answer = "", .more = R"({"n":123456789012345678901234567890,"w":1.50})"});
+  EXPECT_THAT(
+      line, HasSubstr(R"("task":{"answer":"","prompt":"\"task\":null","n":123456789012345678901234567890,"w":1.50}})"));
 }
 
 TEST(ProcessEnvironmentTest, AnEpisodeThatEndsNeedsNoObservation) {
