@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/io/foreign_format.h"
 #include "core/json/json.h"
 #include "core/status/status_macros.h"
 
@@ -83,6 +84,7 @@ absl::StatusOr<SafetensorsEntry> ReadEntry(absl::string_view name, const JsonVal
 }
 
 absl::Status ReadMetadata(const JsonValue& value, std::map<std::string, std::string>& metadata) {
+  if (value.is_null()) return absl::OkStatus();  // as some programs write that there is none
   ASSIGN_OR_RETURN(const auto members, value.Members());
   for (const auto& [key, text] : members) {
     ASSIGN_OR_RETURN(const absl::string_view string, text.String());
@@ -161,6 +163,12 @@ absl::string_view SafetensorsName(DType dtype) {
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(absl::Span<const std::byte> file) {
   SafetensorsHeader header;
   const absl::Status status = Parse(file, header);
+  if (!status.ok()) {
+    constexpr size_t kBeginning = 512;
+    const std::string foreign =
+        ForeignFormat(absl::string_view(reinterpret_cast<const char*>(file.data()), std::min(file.size(), kBeginning)));
+    if (!foreign.empty()) return absl::DataLossError(absl::StrCat("not a safetensors file: ", foreign));
+  }
   if (absl::IsInvalidArgument(status))
     return absl::DataLossError(status.message());  // an error of the file, not the caller
   RETURN_IF_ERROR(status);

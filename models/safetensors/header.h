@@ -39,7 +39,8 @@ struct SafetensorsHeader {
 
 // Parses the header at the start of `file`, which must be the whole file's bytes. Guarantees for each entry end - begin
 // == elements * element size, and that the entries tile [data_start, file.size()). DataLoss if the file breaks a rule
-// of the format; Unimplemented for an element type that DType does not have.
+// of the format, naming what it is instead where that is known (a pointer of Git LFS, GGUF); Unimplemented for an
+// element type that DType does not have.
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(absl::Span<const std::byte> file);
 
 // Returns the format's name of `dtype`: "F32", "BF16", ...

@@ -52,6 +52,21 @@ TEST(SafetensorsHeaderTest, ReadsTypesShapesOffsetsAndMetadata) {
   EXPECT_EQ(parsed.entries[2].end, 20u);
 }
 
+TEST(SafetensorsHeaderTest, MetadataMayBeNull) {
+  ASSERT_OK_AND_ASSIGN(const SafetensorsHeader parsed,
+                       Parse(File(absl::StrCat(R"({"__metadata__":null,)", Entry("a", "U8", "[1]", "[0,1]"), "}"), 1)));
+  EXPECT_TRUE(parsed.metadata.empty());
+  EXPECT_EQ(parsed.entries.size(), 1u);
+  ExpectDataLoss(File(R"({"__metadata__":[]})", 0), "/__metadata__: expected an object, found an array");
+}
+
+TEST(SafetensorsHeaderTest, NamesWhatTheFileIsInstead) {
+  ExpectDataLoss("version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 5\n",
+                 "not a safetensors file: this is a pointer of Git LFS, not the file itself");
+  ExpectDataLoss(absl::StrCat("GGUF", std::string(600, '\0')), "not a safetensors file: this is a GGUF file");
+  ExpectDataLoss("<!DOCTYPE html>", "not a safetensors file: this is a web page");
+}
+
 TEST(SafetensorsHeaderTest, AFileWithoutTensorsIsValid) {
   EXPECT_OK(Parse(File("{}", 0)));
   ExpectDataLoss(File("{}", 1), "the header describes 0 bytes of data, the file holds 1");
