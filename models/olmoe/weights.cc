@@ -5,12 +5,9 @@
 #include <set>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "core/io/read_file.h"
 #include "core/json/json.h"
 #include "core/machine/memory.h"
@@ -20,15 +17,15 @@
 #include "core/tensor/bounds.h"
 #include "models/decoder/weights.h"
 #include "models/lora/adapter_weights.h"
+#include "models/olmoe/stored_tensors.h"
 #include "models/safetensors/float_conversion.h"
-#include "models/safetensors/reader.h"
 #include "models/safetensors/writer.h"
 
 namespace reprise::models {
 namespace {
 
 constexpr int64_t kMaxIndexBytes = int64_t{64} << 20;
-constexpr char kSingle[] = "model.safetensors", kIndex[] = "model.safetensors.index.json", kHead[] = "lm_head.weight";
+constexpr char kSingle[] = "model.safetensors", kIndex[] = "model.safetensors.index.json";
 
 absl::Status RequirePlainName(const JsonValue& value, absl::string_view file) {
   if (absl::EndsWith(file, ".safetensors") && !absl::StrContains(file, '/')) return absl::OkStatus();
@@ -49,58 +46,7 @@ absl::StatusOr<std::vector<std::string>> FilesOfIndex(const std::string& directo
   return std::vector<std::string>(paths.begin(), paths.end());
 }
 
-// The tensors of all files by name, and the files that hold their bytes.
-struct StoredTensors {
-  std::vector<SafetensorsFile> files;
-  absl::flat_hash_map<std::string, std::pair<TensorView, std::string>> by_name;  // with the file's path
-};
-
-absl::StatusOr<StoredTensors> OpenAll(const std::vector<std::string>& paths) {
-  StoredTensors stored;
-  for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(path));
-    for (const TensorView& tensor : file.tensors()) {
-      const auto [at, is_new] = stored.by_name.try_emplace(tensor.name, tensor, path);
-      if (!is_new) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(path, ": tensor ", tensor.name, " is also in ", at->second.second));
-      }
-    }
-    stored.files.push_back(std::move(file));
-  }
-  return stored;
-}
-
-// Returns "a, b, c and 4 more".
-std::string Listing(std::vector<std::string> names) {
-  constexpr size_t kShown = 3;
-  std::sort(names.begin(), names.end());
-  const size_t more = names.size() > kShown ? names.size() - kShown : 0;
-  names.resize(names.size() - more);
-  return absl::StrCat(absl::StrJoin(names, ", "), more > 0 ? absl::StrCat(" and ", more, " more") : "");
-}
-
-absl::Status RequireTheSameNames(const std::string& directory, const DecoderLayout& layout,
-                                 const StoredTensors& stored) {
-  std::vector<std::string> missing, extra;
-  absl::flat_hash_set<absl::string_view> wanted;
-  for (const ParameterSpec& spec : layout.specs) {
-    wanted.insert(spec.name);
-    if (!stored.by_name.contains(spec.name)) missing.push_back(spec.name);
-  }
-  const bool has_own_head = layout.lm_head >= 0 && layout.lm_head != layout.embedding;
-  for (const auto& [name, tensor] : stored.by_name) {
-    const bool ignored = absl::EndsWith(name, ".rotary_emb.inv_freq") || (!has_own_head && name == kHead);
-    if (!ignored && !wanted.contains(name)) extra.push_back(name);
-  }
-  const std::string place = absl::StrCat(directory, ": the weights do not fit config.json: ");
-  if (!missing.empty()) return absl::InvalidArgumentError(absl::StrCat(place, "missing ", Listing(missing)));
-  if (!extra.empty()) return absl::InvalidArgumentError(absl::StrCat(place, "unexpected ", Listing(extra)));
-  return absl::OkStatus();
-}
-
-absl::Status LoadTensor(const std::pair<TensorView, std::string>& stored, const ParameterSpec& spec,
-                        absl::Span<float> out) {
+absl::Status LoadTensor(const StoredTensor& stored, const ParameterSpec& spec, absl::Span<float> out) {
   const auto& [tensor, path] = stored;
   if (tensor.shape != spec.shape) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": tensor ", tensor.name, " has shape ",
@@ -112,18 +58,19 @@ absl::Status LoadTensor(const std::pair<TensorView, std::string>& stored, const 
 
 absl::Status RequireHeadIsEmbedding(const StoredTensors& stored, const DecoderLayout& layout,
                                     absl::Span<const float> embedding) {
-  const auto head = stored.by_name.find(kHead);
+  const auto head = stored.by_name.find(kLmHeadName);
   if (layout.lm_head != layout.embedding || head == stored.by_name.end()) return absl::OkStatus();
   std::vector<float> values(embedding.size());
   RETURN_IF_ERROR(LoadTensor(head->second, layout.specs[layout.embedding], absl::MakeSpan(values)));
   if (std::equal(values.begin(), values.end(), embedding.begin())) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      head->second.second, ": ", kHead, " differs from the embedding, yet config.json says tie_word_embeddings"));
+      head->second.path, ": ", kLmHeadName, " differs from the embedding, yet config.json says tie_word_embeddings"));
 }
 
 absl::StatusOr<StoredTensors> OpenChecked(const std::string& directory, const DecoderLayout& layout) {
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, WeightFiles(directory));
-  ASSIGN_OR_RETURN(StoredTensors stored, OpenAll(paths));
+  ASSIGN_OR_RETURN(StoredTensors stored, OpenTensors(paths));
+  RETURN_IF_ERROR(SplitFusedExperts(layout, &stored));
   RETURN_IF_ERROR(RequireTheSameNames(directory, layout, stored));
   return stored;
 }
@@ -154,12 +101,30 @@ absl::Status RequireMemoryOf(const DecoderConfig& config, const DecoderLayout& l
 
 }  // namespace
 
+std::string OtherWeights(const std::string& directory) {
+  const absl::StatusOr<std::vector<std::string>> names = PosixFileSystem().List(directory);
+  if (!names.ok()) return "";
+  for (const std::string& name : *names) {
+    if (absl::EndsWith(name, ".gguf")) {
+      return absl::StrCat("; ", name, " is a GGUF file, which is not read: fetch the model's safetensors");
+    }
+    for (const absl::string_view ending : {".bin", ".pt", ".pth", ".ckpt"}) {
+      if (!absl::EndsWith(name, ending)) continue;
+      return absl::StrCat("; pickled weights, such as ", name,
+                          ", are not read: save the model as safetensors, in Python "
+                          "with AutoModelForCausalLM.from_pretrained(DIR).save_pretrained(OTHER_DIR)");
+    }
+  }
+  return "";
+}
+
 absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& directory) {
   ASSIGN_OR_RETURN(const bool is_single, Exists(PosixFileSystem(), JoinPath(directory, kSingle)));
   if (is_single) return std::vector{JoinPath(directory, kSingle)};
   const absl::StatusOr<std::string> text = ReadFile(PosixFileSystem(), JoinPath(directory, kIndex), kMaxIndexBytes);
   if (absl::IsNotFound(text.status())) {
-    return absl::NotFoundError(absl::StrCat(directory, ": neither ", kSingle, " nor ", kIndex, " exists"));
+    return absl::NotFoundError(
+        absl::StrCat(directory, ": neither ", kSingle, " nor ", kIndex, " exists", OtherWeights(directory)));
   }
   RETURN_IF_ERROR(text.status());
   absl::StatusOr<std::vector<std::string>> files = FilesOfIndex(directory, *text);
@@ -169,13 +134,13 @@ absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& director
 
 absl::StatusOr<bool> HasTensor(const std::string& directory, absl::string_view name) {
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, WeightFiles(directory));
-  ASSIGN_OR_RETURN(const StoredTensors stored, OpenAll(paths));
+  ASSIGN_OR_RETURN(const StoredTensors stored, OpenTensors(paths));
   return stored.by_name.contains(name);
 }
 
 absl::StatusOr<TensorReader> OpenWeights(const std::string& directory, const DecoderLayout& layout) {
   ASSIGN_OR_RETURN(StoredTensors all, OpenChecked(directory, layout));
-  if (layout.lm_head == layout.embedding && all.by_name.contains(kHead)) {
+  if (layout.lm_head == layout.embedding && all.by_name.contains(kLmHeadName)) {
     const ParameterSpec& embedding = layout.specs[layout.embedding];
     std::vector<float> values(static_cast<size_t>(embedding.size));
     RETURN_IF_ERROR(LoadTensor(all.by_name.at(embedding.name), embedding, absl::MakeSpan(values)));

@@ -19,13 +19,18 @@ namespace reprise::models {
 // nor an index; InvalidArgument for a malformed index, including one that names a file in another directory.
 absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& directory);
 
+// Returns "; ..." about weights in a format that is not read (GGUF, pickles of PyTorch) if the directory has some, else
+// "".
+std::string OtherWeights(const std::string& directory);
+
 // Returns whether the directory's weights have a tensor of this name. Reads the files' headers. Errors: those of
 // WeightFiles, and InvalidArgument or DataLoss for a malformed file.
 absl::StatusOr<bool> HasTensor(const std::string& directory, absl::string_view name);
 
 // Fills `flat` (layout.total floats; padding becomes 0) with the directory's weights, converted to float. The directory
 // must contain exactly the tensors of `layout`, each once and with its shape; "rotary_emb.inv_freq" buffers of old
-// checkpoints are ignored, and so is the lm-head for a layout without one; with tied embeddings an lm_head.weight that
+// checkpoints are ignored, and so is the lm-head for a layout without one; the experts of a layer may be fused as
+// Transformers 5 stores them (stored_tensors.h); with tied embeddings an lm_head.weight that
 // equals the embedding is accepted. InvalidArgument, listing missing or extra tensors, or naming a tensor of another
 // shape; DataLoss for a damaged file or a value that is not finite.
 absl::Status LoadWeights(const std::string& directory, const DecoderLayout& layout, absl::Span<float> flat);

@@ -1,5 +1,6 @@
 #include "models/olmoe/weights.h"
 
+#include <bit>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -63,6 +64,28 @@ class WeightsTest : public ::testing::Test {
   }
   Tensor& Named(const std::string& name) {
     return *std::find_if(tensors_.begin(), tensors_.end(), [&](const Tensor& t) { return t.name() == name; });
+  }
+  // Puts the experts into two tensors, as Transformers 5 does: torch.stack of each expert's gate above its up, and of
+  // the experts' downs.
+  void FuseExperts(DType type) {
+    const std::string layer = "model.layers.0.mlp.experts.";
+    Tensor gate_up(layer + "gate_up_proj", type, {2, 8, 4}), down(layer + "down_proj", type, {2, 4, 4});
+    size_t at = 0, down_at = 0;
+    for (const std::string expert : {"0.", "1."}) {
+      for (const std::string part : {"gate_proj", "up_proj"}) {
+        for (const float value : Named(layer + expert + part + ".weight").data<float>()) Set(gate_up, at++, value);
+      }
+      for (const float value : Named(layer + expert + "down_proj.weight").data<float>()) Set(down, down_at++, value);
+    }
+    std::erase_if(tensors_, [](const Tensor& t) { return t.name().find(".experts.") != std::string::npos; });
+    tensors_.push_back(std::move(gate_up));
+    tensors_.insert(tensors_.begin(), std::move(down));
+  }
+  static void Set(Tensor& tensor, size_t at, float value) {
+    if (tensor.dtype() == DType::kF32) tensor.mutable_data<float>()[at] = value;
+    if (tensor.dtype() == DType::kBF16) {
+      tensor.mutable_data<uint16_t>()[at] = static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
+    }
   }
   void ExpectAllLoaded() const {
     for (size_t t = 0; t < layout_.specs.size(); ++t) {
@@ -130,6 +153,63 @@ TEST_F(WeightsTest, MissingAndUnexpectedTensorsAreListed) {
   tensors_.emplace_back("model.extra.weight", DType::kF32, Shape{1});
   WriteAll();
   EXPECT_THAT(Load(), StatusIs(kInvalid, place + "unexpected model.extra.weight"));
+}
+
+TEST_F(WeightsTest, ExpertsThatTransformers5FusesAreSplit) {
+  FuseExperts(DType::kF32);
+  WriteAll();
+  ASSERT_OK(Load());
+  ExpectAllLoaded();
+  const size_t half = tensors_.size() / 2;
+  std::filesystem::remove(Path("model.safetensors"));
+  Write("a.safetensors", 0, half);
+  Write("b.safetensors", half, tensors_.size());
+  WriteIndex(R"({"x": "a.safetensors", "y": "b.safetensors"})");
+  ASSERT_OK(Load());
+  ExpectAllLoaded();
+}
+
+// Elements of bf16 are half as large, and the values have few digits.
+TEST_F(WeightsTest, FusedExpertsMayBeBf16) {
+  for (Tensor& tensor : tensors_) {
+    for (float& value : tensor.mutable_data<float>()) value = static_cast<float>(static_cast<int>(value) % 128);
+  }
+  WriteAll();
+  ASSERT_OK(Load());
+  const std::vector<float> separate = flat_;
+  FuseExperts(DType::kBF16);
+  WriteAll();
+  ASSERT_OK(Load());
+  EXPECT_EQ(flat_, separate);
+}
+
+TEST_F(WeightsTest, FusedExpertsOfAnotherShapeOrStoredTwiceAreRefusedByName) {
+  FuseExperts(DType::kF32);
+  const std::string fused = "model.layers.0.mlp.experts.gate_up_proj";
+  Named(fused) = Tensor(fused, DType::kF32, {2, 4, 8});
+  WriteAll();
+  EXPECT_THAT(Load(), StatusIs(kInvalid, Path("model.safetensors") + ": tensor " + fused +
+                                             " has shape [2, 4, 8]; config.json asks for [2, 8, 4], each expert's gate "
+                                             "above its up"));
+  Named(fused) = Tensor(fused, DType::kF32, {2, 8, 4});
+  tensors_.emplace_back("model.layers.0.mlp.experts.1.up_proj.weight", DType::kF32, Shape{4, 4});
+  WriteAll();
+  EXPECT_THAT(Load(), StatusIs(kInvalid, HasSubstr("tensor model.layers.0.mlp.experts.1.up_proj.weight is also in ")));
+}
+
+TEST_F(WeightsTest, WeightsInFormatsThatAreNotReadAreNamed) {
+  const auto expect = [&](const std::string& file, const std::string& named) {
+    ASSERT_OK(WriteFileAtomically(PosixFileSystem(), Path(file), "x"));
+    EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kNotFound, HasSubstr(named)));
+    std::filesystem::remove(Path(file));
+  };
+  expect("model-Q4.gguf", "exists; model-Q4.gguf is a GGUF file, which is not read");
+  expect("pytorch_model.bin",
+         "pickled weights, such as pytorch_model.bin, are not read: save the model as safetensors");
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), Path("model.safetensors"),
+                                "version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 996864\n"));
+  EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kDataLoss,
+                               HasSubstr("model.safetensors: not a safetensors file: this is a pointer of Git LFS")));
 }
 
 TEST_F(WeightsTest, RotaryBuffersOfOldCheckpointsAreIgnored) {
