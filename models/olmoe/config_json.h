@@ -12,15 +12,16 @@
 namespace reprise::models {
 
 // Accepts the spelling of Transformers 5 (rope_parameters) and the older one (rope_theta, rope_scaling at the top
-// level). num_key_value_heads may be absent (one per head); eos_token_id is a number, a list or null. Absent keys that
-// are not sizes take the defaults of Transformers' OlmoeConfig; keys that do not affect the network are ignored. The
-// result passes ValidateDecoderConfig.
-// InvalidArgument for a missing or malformed key, naming it; Unimplemented for a network that Reprise cannot compute:
-// another model_type, another activation, scaled rotary positions, attention with bias or dropout.
+// level), or both if they agree. num_key_value_heads may be absent (one per head); eos_token_id is a number, a list or
+// null. Absent keys that are not sizes take the defaults of Transformers' OlmoeConfig; keys that do not affect the
+// network are ignored. The result passes ValidateDecoderConfig. InvalidArgument for a missing or malformed key, naming
+// it; Unimplemented for a network that Reprise cannot compute: another model_type, another activation, scaled rotary
+// positions, attention with bias or dropout.
 absl::StatusOr<DecoderConfig> ParseOlmoeConfig(absl::string_view json);
 
-// Returns config.json and generation_config.json in the spelling of Transformers 5, with sorted keys; deterministic.
-// ParseOlmoeConfig(OlmoeConfigJson(config)) == config. architecture: Transformers' class that loads the weights.
+// Returns config.json, in the spellings of Transformers 5 and of Transformers 4 at once, and generation_config.json,
+// with sorted keys; deterministic. ParseOlmoeConfig(OlmoeConfigJson(config)) == config. architecture: Transformers'
+// class that loads the weights.
 std::string OlmoeConfigJson(const DecoderConfig& config, absl::string_view architecture = "OlmoeForCausalLM");
 std::string OlmoeGenerationConfigJson(const DecoderConfig& config);
 

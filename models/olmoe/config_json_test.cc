@@ -45,12 +45,14 @@ absl::StatusOr<DecoderConfig> With(const std::string& key, Json value) {
   return Parse(json);
 }
 
-TEST(OlmoeConfigTest, ReadsEveryGoldenModelAndWritesTheSameKeys) {
+TEST(OlmoeConfigTest, ReadsEveryGoldenModelAndWritesTheSameKeysAndThoseOfTransformers4) {
   for (const std::string& model : GoldenModels()) {
     const std::string text = GoldenFile(model, "config.json");
     ASSERT_OK_AND_ASSIGN(const DecoderConfig config, ParseOlmoeConfig(text));
     Json expected = Json::parse(text);
     expected.erase("transformers_version");
+    expected["rope_scaling"] = nullptr;
+    expected["rope_theta"] = expected["rope_parameters"]["rope_theta"];
     EXPECT_EQ(OlmoeConfigJson(config), expected.dump(2) + "\n");
     ASSERT_OK_AND_ASSIGN(const DecoderConfig again, ParseOlmoeConfig(OlmoeConfigJson(config)));
     EXPECT_EQ(again, config);
@@ -102,6 +104,28 @@ TEST(OlmoeConfigTest, EverySpellingSurvivesARoundTrip) {
   EXPECT_EQ(again, config);
 }
 
+TEST(OlmoeConfigTest, RotaryPositionsMayBeSpelledOneWayOrBothButNotDifferently) {
+  Json json = Old();
+  json["rope_parameters"] = {{"rope_theta", 500000.0}, {"rope_type", "default"}};
+  EXPECT_EQ(Parse(json)->rope_theta, 500000.0);
+  json.erase("rope_theta");
+  EXPECT_EQ(Parse(json)->rope_theta, 500000.0);
+  json["rope_scaling"] = {{"rope_theta", 7000.0}, {"type", "default"}};
+  EXPECT_THAT(Parse(json), StatusIs(absl::StatusCode::kInvalidArgument,
+                                    HasSubstr("/rope_parameters/rope_theta: it is 500000, but /rope_scaling/rope_theta "
+                                              "is 7000")));
+  json["rope_parameters"].erase("rope_theta");
+  EXPECT_EQ(Parse(json)->rope_theta, 7000.0);
+}
+
+TEST(OlmoeConfigTest, AVocabularyWithoutTransformersDefaultEndTokenHasNone) {
+  Json json = Old();
+  json.erase("eos_token_id");
+  EXPECT_THAT(Parse(json)->eos_token_id, ElementsAre(50279));
+  json["vocab_size"] = 50279;
+  EXPECT_THAT(Parse(json)->eos_token_id, IsEmpty());
+}
+
 TEST(OlmoeConfigTest, ANetworkThatWeCannotComputeIsUnimplemented) {
   const std::map<std::string, std::pair<Json, std::string>> cases = {
       {"/model_type", {"llama", R"(/model_type is "llama"; only "olmoe" is supported)"}},
@@ -111,6 +135,7 @@ TEST(OlmoeConfigTest, ANetworkThatWeCannotComputeIsUnimplemented) {
       {"/rope_scaling", {{{"type", "linear"}}, R"(/rope_scaling/type is "linear"; only "default" is supported)"}},
       {"/rope_parameters",
        {{{"rope_type", "yarn"}}, R"(/rope_parameters/rope_type is "yarn"; only "default" is supported)"}},
+      {"/partial_rotary_factor", {0.5, "/partial_rotary_factor is 0.5; only 1 is supported"}},
   };
   for (const auto& [key, value] : cases) {
     EXPECT_THAT(With(key, value.first), StatusIs(absl::StatusCode::kUnimplemented, value.second));
@@ -128,7 +153,7 @@ TEST(OlmoeConfigTest, AMalformedKeyIsNamed) {
       {"/norm_topk_prob", {1, "/norm_topk_prob: expected a boolean, found a number"}},
       {"/rope_scaling", {3, "/rope_scaling: expected an object or null"}},
       {"/rope_parameters",
-       {{{"rope_theta", 10000.0}}, "/rope_parameters: rope_theta is 10000 here and 500000 at the top level"}},
+       {{{"rope_theta", 10000.0}}, "/rope_parameters/rope_theta: it is 10000, but /rope_theta is 500000"}},
   };
   for (const auto& [key, value] : cases) {
     EXPECT_THAT(With(key, value.first), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(value.second)));

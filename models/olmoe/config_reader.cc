@@ -65,7 +65,18 @@ absl::Status RequireSupportedNetwork(const JsonValue& root) {
   return absl::OkStatus();
 }
 
+absl::Status RequireWholeRotation(const JsonValue& object) {
+  double partial;
+  RETURN_IF_ERROR(Number(object, "partial_rotary_factor", 1.0, partial));
+  if (partial == 1.0) return absl::OkStatus();
+  return Unsupported(*object.Find("partial_rotary_factor"), absl::StrCat(partial), "1");
+}
+
+// rope_theta stands at the top level (Transformers 4), in rope_parameters (Transformers 5), or in both, and then must
+// be the same: each release reads one of them.
 absl::Status ReadRope(const JsonValue& root, double& theta) {
+  RETURN_IF_ERROR(RequireWholeRotation(root));
+  std::optional<JsonValue> first = root.Find("rope_theta");
   RETURN_IF_ERROR(Number(root, "rope_theta", 10000.0, theta));
   for (const absl::string_view key : {"rope_scaling", "rope_parameters"}) {
     const std::optional<JsonValue> rope = root.Find(key);
@@ -73,13 +84,15 @@ absl::Status ReadRope(const JsonValue& root, double& theta) {
     if (!rope->is_object()) return rope->Error("expected an object or null");
     RETURN_IF_ERROR(RequireString(*rope, "type", "default"));
     RETURN_IF_ERROR(RequireString(*rope, "rope_type", "default"));
-    double partial, inner;
-    RETURN_IF_ERROR(Number(*rope, "partial_rotary_factor", 1.0, partial));
-    if (partial != 1.0) return Unsupported(*rope->Find("partial_rotary_factor"), absl::StrCat(partial), "1");
+    RETURN_IF_ERROR(RequireWholeRotation(*rope));
+    const std::optional<JsonValue> value = rope->Find("rope_theta");
+    double inner;
     RETURN_IF_ERROR(Number(*rope, "rope_theta", theta, inner));
-    if (root.Find("rope_theta") && inner != theta) {
-      return rope->Error(absl::StrCat("rope_theta is ", inner, " here and ", theta, " at the top level"));
+    if (first && inner != theta) {
+      return value->Error(absl::StrCat("it is ", inner, ", but ", first->place(), " is ", theta,
+                                       ": programs differ in which they read; make them equal"));
     }
+    if (value) first = value;
     theta = inner;
   }
   return absl::OkStatus();
@@ -121,7 +134,9 @@ absl::Status ReadTokens(const JsonValue& root, DecoderConfig& config) {
   ASSIGN_OR_RETURN(const auto members, root.Members());
   config.pad_token_id = 1;
   config.bos_token_id = -1;
-  config.eos_token_id = {50279};
+  config.eos_token_id.clear();
+  constexpr int32_t kDefaultEos = 50279;  // a smaller vocabulary cannot have it
+  if (config.vocab_size > kDefaultEos) config.eos_token_id = {kDefaultEos};
   for (const auto& [key, value] : members) {
     const bool null = value.is_null();
     if (key == "pad_token_id") {

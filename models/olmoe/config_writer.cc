@@ -42,6 +42,9 @@ std::string OlmoeConfigJson(const DecoderConfig& c, absl::string_view architectu
   json["pad_token_id"] = TokenOrNull(c.pad_token_id);
   json["rms_norm_eps"] = c.rms_norm_eps;
   json["rope_parameters"] = {{"rope_theta", c.rope_theta}, {"rope_type", "default"}};
+  // Transformers 4 reads these two instead, and 10000 without them.
+  json["rope_scaling"] = Json();
+  json["rope_theta"] = c.rope_theta;
   json["router_aux_loss_coef"] = c.router_aux_loss_coef;
   json["tie_word_embeddings"] = c.tie_word_embeddings;
   json["use_cache"] = true;
