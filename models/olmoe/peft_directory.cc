@@ -1,16 +1,17 @@
 #include "models/olmoe/peft_directory.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/io/atomic_file.h"
 #include "core/io/read_file.h"
-#include "core/json/json.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
@@ -20,120 +21,12 @@
 #include "models/safetensors/float_conversion.h"
 #include "models/safetensors/reader.h"
 #include "models/safetensors/writer.h"
-#include "nlohmann/json.hpp"
 
 namespace reprise::models {
 namespace {
 
-constexpr int64_t kMostConfigBytes = int64_t{1} << 20, kMostRank = int64_t{1} << 24;
+constexpr int64_t kMostConfigBytes = int64_t{1} << 20;
 constexpr absl::string_view kConfigFile = kAdapterFiles[0], kWeightsFile = kAdapterFiles[1];
-
-std::set<std::string> TargetsOf(const LoraConfig& lora) {
-  std::set<std::string> targets;
-  for (size_t module = 0; module < kLoraModuleNames.size(); ++module) {
-    if (lora.targets[module]) targets.emplace(kLoraModuleNames[module]);
-  }
-  return targets;
-}
-
-// A whole number is written without a fraction, as PEFT does.
-nlohmann::ordered_json Number(double value) {
-  const int64_t whole = static_cast<int64_t>(value);
-  return static_cast<double>(whole) == value ? nlohmann::ordered_json(whole) : nlohmann::ordered_json(value);
-}
-
-std::string AdapterConfigJson(const LoraConfig& lora, absl::string_view base_model) {
-  const bool in_experts =
-      lora.Targets(LoraModule::kGate) || lora.Targets(LoraModule::kUp) || lora.Targets(LoraModule::kDown);
-  nlohmann::ordered_json json;
-  json["base_model_name_or_path"] = std::string(base_model);
-  json["bias"] = "none";
-  json["fan_in_fan_out"] = false;
-  json["inference_mode"] = true;
-  json["init_lora_weights"] = true;
-  json["lora_alpha"] = Number(lora.alpha);
-  json["lora_dropout"] = in_experts ? 0.0 : lora.dropout;  // PEFT loads adapters of experts only without dropout
-  json["modules_to_save"] = nullptr;
-  json["peft_type"] = "LORA";
-  json["r"] = lora.r;
-  json["target_modules"] = TargetsOf(lora);
-  json["task_type"] = "CAUSAL_LM";
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";  // any path of a model
-}
-
-// Refuses what this product's adapters do not have. A member that is absent has the value of plain LoRA.
-absl::Status RequirePlain(const JsonValue& root) {
-  ASSIGN_OR_RETURN(const JsonValue type, root.Get("peft_type"));
-  ASSIGN_OR_RETURN(const absl::string_view name, type.String());
-  if (name != "LORA") return type.Error(absl::StrCat("\"", name, "\" adapters cannot be read; expected \"LORA\""));
-  for (const absl::string_view flag : {"use_rslora", "use_dora", "fan_in_fan_out", "lora_bias", "use_qalora"}) {
-    const std::optional<JsonValue> value = root.Find(flag);
-    if (!value) continue;
-    ASSIGN_OR_RETURN(const bool is_on, value->Bool());
-    if (is_on) return value->Error("adapters with this option cannot be read; expected false");
-  }
-  for (const absl::string_view pattern : {"rank_pattern", "alpha_pattern"}) {
-    const std::optional<JsonValue> value = root.Find(pattern);
-    if (!value) continue;
-    ASSIGN_OR_RETURN(const auto members, value->Members());
-    if (!members.empty()) return value->Error("adapters of different sizes cannot be read; expected {}");
-  }
-  for (const absl::string_view option : {"alora_invocation_tokens", "layer_replication"}) {
-    const std::optional<JsonValue> value = root.Find(option);
-    if (value && !value->is_null()) return value->Error("adapters with this option cannot be read; expected null");
-  }
-  // PiSSA, OLoRA and others change the frozen model when they begin.
-  const std::optional<JsonValue> init = root.Find("init_lora_weights");
-  if (init && init->is_string()) {
-    ASSIGN_OR_RETURN(const absl::string_view how, init->String());
-    if (how != "gaussian") {
-      return init->Error(absl::StrCat("\"", how,
-                                      "\" adapters belong to a changed model; expected true, false or "
-                                      "\"gaussian\""));
-    }
-  }
-  const std::optional<JsonValue> bias = root.Find("bias");
-  if (!bias) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const absl::string_view which, bias->String());
-  return which == "none" ? absl::OkStatus() : bias->Error(absl::StrCat("\"", which, "\"; expected \"none\""));
-}
-
-// Sets the modules in the array of names.
-absl::Status ReadTargets(const JsonValue& value, LoraConfig* lora) {
-  ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, value.Elements());
-  lora->targets.fill(false);
-  for (const JsonValue& element : elements) {
-    ASSIGN_OR_RETURN(const absl::string_view name, element.String());
-    const auto module = std::find(kLoraModuleNames.begin(), kLoraModuleNames.end(), name);
-    if (module == kLoraModuleNames.end()) {
-      return element.Error(
-          absl::StrCat("adapters of \"", name, "\" cannot be read; expected ", absl::StrJoin(kLoraModuleNames, ", ")));
-    }
-    lora->targets[static_cast<size_t>(module - kLoraModuleNames.begin())] = true;
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<AdapterDescription> DescriptionIn(const std::string& text) {
-  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
-  const JsonValue root = document.root();
-  AdapterDescription adapter;
-  RETURN_IF_ERROR(RequirePlain(root));
-  ASSIGN_OR_RETURN(const JsonValue rank, root.Get("r"));
-  ASSIGN_OR_RETURN(adapter.lora.r, rank.Integer(1, kMostRank));
-  ASSIGN_OR_RETURN(const JsonValue scale, root.Get("lora_alpha"));
-  ASSIGN_OR_RETURN(adapter.lora.alpha, scale.Number());
-  ASSIGN_OR_RETURN(const JsonValue targets, root.Get("target_modules"));
-  RETURN_IF_ERROR(ReadTargets(targets, &adapter.lora));
-  if (const std::optional<JsonValue> dropout = root.Find("lora_dropout")) {
-    ASSIGN_OR_RETURN(adapter.lora.dropout, dropout->Number());
-  }
-  const std::optional<JsonValue> base = root.Find("base_model_name_or_path");
-  if (!base || base->is_null()) return adapter;
-  ASSIGN_OR_RETURN(const absl::string_view name, base->String());
-  adapter.base_model = std::string(name);
-  return adapter;
-}
 
 absl::Status RequireTheSame(const LoraConfig& stored, const LoraConfig& lora) {
   if (stored.r != lora.r) {
@@ -145,24 +38,51 @@ absl::Status RequireTheSame(const LoraConfig& stored, const LoraConfig& lora) {
                                                    ": set lora.alpha to ", stored.alpha));
   }
   if (stored.targets == lora.targets) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("/target_modules: \"", absl::StrJoin(TargetsOf(stored), " "), "\", but lora.target_modules is \"",
-                   absl::StrJoin(TargetsOf(lora), " "), "\": set lora.target_modules to the former"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "/target_modules: \"", absl::StrJoin(AdapterTargets(stored), " "), "\", but lora.target_modules is \"",
+      absl::StrJoin(AdapterTargets(lora), " "), "\": set lora.target_modules to the former"));
 }
 
-// Checks that the file has the layout's tensors and no others.
-absl::Status RequireTheTensors(const SafetensorsFile& file, const DecoderLayout& layout) {
+// Returns a tensor's name as PEFT saves it, from one that also has the name of the adapter
+// ("...lora_A.default.weight"), as in the state of a model in training, or lacks the prefix of PEFT's wrapper.
+std::string NormalName(absl::string_view stored) {
+  constexpr absl::string_view kPrefix = "base_model.model.", kEnd = ".weight";
+  for (const absl::string_view side : {".lora_A", ".lora_B"}) {
+    const size_t at = stored.rfind(absl::StrCat(side, "."));
+    if (at == absl::string_view::npos || !absl::EndsWith(stored, kEnd)) continue;
+    return absl::StrCat(absl::StartsWith(stored, kPrefix) ? "" : kPrefix, stored.substr(0, at + side.size()), kEnd);
+  }
+  return std::string(stored);
+}
+
+// Returns the file's tensors under their normal names. InvalidArgument if two have the same one, as those of two
+// adapters have.
+absl::StatusOr<std::map<std::string, TensorView>> TensorsByName(const SafetensorsFile& file) {
+  std::map<std::string, TensorView> tensors;
+  for (const TensorView& tensor : file.tensors()) {
+    const auto [at, is_new] = tensors.try_emplace(NormalName(tensor.name), tensor);
+    if (is_new) continue;
+    return absl::InvalidArgumentError(absl::StrCat("it has tensors of several adapters, ", at->second.name, " and ",
+                                                   tensor.name, ": save one adapter per file"));
+  }
+  return tensors;
+}
+
+// Checks that these are the layout's tensors and no others.
+absl::Status RequireTheTensors(const std::map<std::string, TensorView>& tensors, const DecoderLayout& layout) {
   std::set<std::string> missing, unexpected;
   for (const ParameterSpec& spec : layout.specs) missing.insert(spec.name);
-  for (const TensorView& tensor : file.tensors()) {
-    if (missing.erase(tensor.name) == 0) unexpected.insert(tensor.name);
+  for (const auto& [name, tensor] : tensors) {
+    if (missing.erase(name) == 0) unexpected.insert(tensor.name);
   }
+  std::string differences;
   for (const auto& [what, names] : {std::pair("missing ", &missing), std::pair("unexpected ", &unexpected)}) {
     if (names->empty()) continue;
     const std::string more = names->size() == 1 ? "" : absl::StrCat(" and ", names->size() - 1, " more");
-    return absl::InvalidArgumentError(absl::StrCat("the adapters do not fit the model: ", what, *names->begin(), more));
+    absl::StrAppend(&differences, differences.empty() ? "" : "; ", what, *names->begin(), more);
   }
-  return absl::OkStatus();
+  if (differences.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the adapters do not fit the model: ", differences));
 }
 
 absl::Status RequireNone(FileSystem& files, const std::string& directory) {
@@ -198,7 +118,7 @@ absl::Status SaveAdapters(FileSystem& files, const std::string& directory, const
 absl::StatusOr<AdapterDescription> ReadAdapterConfig(const std::string& directory) {
   const std::string path = JoinPath(directory, kConfigFile);
   ASSIGN_OR_RETURN(const std::string text, ReadFile(PosixFileSystem(), path, kMostConfigBytes));
-  absl::StatusOr<AdapterDescription> adapter = DescriptionIn(text);
+  absl::StatusOr<AdapterDescription> adapter = ParseAdapterConfig(text);
   if (!adapter.ok()) return WithContext(adapter.status(), path);
   return adapter;
 }
@@ -213,11 +133,13 @@ absl::Status LoadAdapters(const std::string& directory, const DecoderConfig& con
   RETURN_IF_ERROR(WithContext(RequireTheSame(stored.lora, config.lora), JoinPath(directory, kConfigFile)));
   const std::string path = JoinPath(directory, kWeightsFile);
   ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(path));
-  RETURN_IF_ERROR(WithContext(RequireTheTensors(file, layout), path));
+  const absl::StatusOr<std::map<std::string, TensorView>> tensors = TensorsByName(file);
+  RETURN_IF_ERROR(WithContext(tensors.status(), path));
+  RETURN_IF_ERROR(WithContext(RequireTheTensors(*tensors, layout), path));
   for (const ParameterSpec& spec : layout.specs) {
-    ASSIGN_OR_RETURN(const TensorView tensor, file.Get(spec.name));
+    const TensorView& tensor = tensors->at(spec.name);
     if (tensor.shape != spec.shape) {
-      return absl::InvalidArgumentError(absl::StrCat(path, ": tensor ", spec.name, " has shape ",
+      return absl::InvalidArgumentError(absl::StrCat(path, ": tensor ", tensor.name, " has shape ",
                                                      ToString(tensor.shape), "; the model asks for ",
                                                      ToString(spec.shape)));
     }

@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "core/io/file_system.h"
 #include "models/decoder/config.h"
-#include "models/lora/lora_config.h"
+#include "models/olmoe/adapter_config.h"
 
 namespace reprise::models {
 
@@ -29,21 +29,14 @@ inline constexpr absl::string_view kAdapterDirectory = "adapter";
 absl::Status SaveAdapters(FileSystem& files, const std::string& directory, const DecoderConfig& config,
                           absl::string_view base_model, absl::Span<const float> weights);
 
-// What adapter_config.json says.
-struct AdapterDescription {
-  LoraConfig lora;
-  std::string base_model;  // where PEFT finds the frozen model; empty if it does not say
-};
-
-// Reads DIRECTORY/adapter_config.json. NotFound if it is missing; InvalidArgument, naming the place, for adapters of
-// another kind (rsLoRA, DoRA, patterns of ranks, biases), of another module than LoraModule's, or with a value out of
-// range.
+// Reads DIRECTORY/adapter_config.json. NotFound if it is missing; errors of ParseAdapterConfig.
 absl::StatusOr<AdapterDescription> ReadAdapterConfig(const std::string& directory);
 
 // Reads the adapters of a directory into `weights`, the first floats of an array in the layout of `config` (padding is
-// unchanged). Errors of ReadAdapterConfig; InvalidArgument, naming the file and the difference, for a rank, alpha,
-// target modules, tensor, shape or type of elements that is not config's. DataLoss for a damaged file or a value that
-// is not finite.
+// unchanged). The tensors' names may have the name of the adapter too ("lora_A.default.weight"), or lack the prefix
+// "base_model.model.". Errors of ReadAdapterConfig; InvalidArgument, naming the file and the difference, for a rank,
+// alpha, target modules, tensor, shape or type of elements that is not config's. DataLoss for a damaged file or a value
+// that is not finite.
 absl::Status LoadAdapters(const std::string& directory, const DecoderConfig& config, absl::Span<float> weights);
 
 // Adds the adapters to the weights of the frozen model, which are flat in MakeBaseLayout(config): W + alpha / r B A,

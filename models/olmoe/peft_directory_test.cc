@@ -190,6 +190,49 @@ TEST_F(PeftDirectoryTest, TheMergedModelComputesTheSameHiddenStates) {
   }
 }
 
+// Files of other programs name the adapter too, or lack PEFT's prefix.
+TEST_F(PeftDirectoryTest, NamesWithTheAdaptersNameOrWithoutThePrefixAreRead) {
+  ASSERT_OK(Save());
+  ASSERT_OK(Load(LoraTestConfig()));
+  const std::vector<float> expected = loaded_;
+  const auto write = [&](const std::vector<std::pair<std::string, std::string>>& changes, bool both = false) {
+    std::vector<TensorView> tensors = ViewsOf(model_->layout(), model_->parameters());
+    if (both) tensors.push_back(tensors[0]);
+    for (size_t i = 0; i < model_->layout().specs.size(); ++i) {
+      tensors[i].name = absl::StrReplaceAll(tensors[i].name, changes);
+    }
+    std::filesystem::remove(Path("adapter_model.safetensors"));
+    return WriteSafetensors(PosixFileSystem(), Path("adapter_model.safetensors"), tensors);
+  };
+  for (const auto& changes : std::vector<std::vector<std::pair<std::string, std::string>>>{
+           {{".lora_A.weight", ".lora_A.default.weight"}, {".lora_B.weight", ".lora_B.default.weight"}},
+           {{".lora_A.weight", ".lora_A.my.v2.weight"}},
+           {{"base_model.model.model", "model"}},
+           {{"base_model.model.model", "model"}, {".lora_B.weight", ".lora_B.default.weight"}}}) {
+    ASSERT_OK(write(changes));
+    ASSERT_OK(Load(LoraTestConfig()));
+    EXPECT_EQ(loaded_, expected);
+  }
+  ASSERT_OK(write({{".lora_A.weight", ".lora_A.default.weight"}}, /*both=*/true));
+  EXPECT_THAT(Load(LoraTestConfig()), StatusIs(kInvalid, HasSubstr("it has tensors of several adapters, ")));
+  ASSERT_OK(write({{".lora_A.weight", ".lora_A.default.bias"}}));
+  EXPECT_THAT(Load(LoraTestConfig()), StatusIs(kInvalid, HasSubstr("lora_A.default.bias and ")));
+}
+
+TEST_F(PeftDirectoryTest, OptionsThatTrainMoreThanAdaptersOfModulesAreRefusedByName) {
+  ASSERT_OK(Save());
+  for (const std::string option : {"target_parameters", "trainable_token_indices", "layers_to_transform"}) {
+    EXPECT_THAT(LoadEdited("\"bias\": \"none\"", "\"" + option + "\": [\"1\"]"),
+                StatusIs(kInvalid, HasSubstr("/" + option + ": adapters with this option cannot be read")));
+    EXPECT_OK(LoadEdited("\"bias\": \"none\"", "\"" + option + "\": []"));
+  }
+  EXPECT_THAT(LoadEdited("\"modules_to_save\": null", "\"modules_to_save\": [\"lm_head\"]"),
+              StatusIs(kInvalid, HasSubstr("/modules_to_save: adapters with this option cannot be read")));
+  EXPECT_THAT(
+      LoadEdited("\"r\": 3,\n  \"target_modules\": [", "\"r\": 3,\n  \"target_modules\": \".*_proj\", \"x\": ["),
+      StatusIs(kInvalid, HasSubstr("/target_modules: a pattern of modules cannot be read")));
+}
+
 // PEFT may store adapters in another type of elements; whole numbers are not weights.
 TEST_F(PeftDirectoryTest, ElementsOfOtherTypesAreConvertedOrRefused) {
   ASSERT_OK(Save());
