@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
+#include "core/io/file_group.h"
+#include "core/io/foreign_format.h"
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
@@ -16,25 +18,79 @@ namespace {
 
 constexpr int64_t kMaxConfigBytes = int64_t{1} << 20, kMaxWeightBytes = int64_t{1} << 42;
 
-// Writes all files but those on the model's shape, with which a directory is complete.
-absl::Status ExportWeights(FileSystem& files, const std::string& directory, const DecoderLayout& layout,
-                           absl::Span<const float> weights, const TokenizerFiles& tokenizer) {
-  RETURN_IF_ERROR(CreateDirectories(files, directory));
-  RETURN_IF_ERROR(RequireNoModel(files, directory));
-  RETURN_IF_ERROR(SaveWeights(files, directory, layout, weights.first(static_cast<size_t>(layout.total))));
-  RETURN_IF_ERROR(WriteFileAtomically(files, JoinPath(directory, "tokenizer.json"), tokenizer.tokenizer_json));
-  RETURN_IF_ERROR(
-      WriteFileAtomically(files, JoinPath(directory, "tokenizer_config.json"), tokenizer.tokenizer_config_json));
-  if (tokenizer.chat_template.empty()) return absl::OkStatus();
-  return WriteFileAtomically(files, JoinPath(directory, "chat_template.jinja"), tokenizer.chat_template);
+absl::StatusOr<std::string> ReadIfPresent(const std::string& directory, absl::string_view name) {
+  if (directory.empty()) return std::string();
+  const std::string path = JoinPath(directory, name);
+  ASSIGN_OR_RETURN(const bool exists, Exists(PosixFileSystem(), path));
+  if (!exists) return std::string();
+  ASSIGN_OR_RETURN(std::string text, ReadFile(PosixFileSystem(), path, kMaxConfigBytes));
+  const std::string foreign = ForeignFormat(text);
+  if (!foreign.empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", foreign));
+  return text;
 }
+
+// Says what stands where a model's directory was expected, such as a single file of weights.
+absl::Status RequireDirectory(const std::string& path) {
+  const absl::StatusOr<FileInfo> found = PosixFileSystem().Stat(path);
+  if (!found.ok() || found->is_directory) return absl::OkStatus();  // what is missing is reported when it is read
+  std::string foreign;
+  if (const auto file = PosixFileSystem().Open(path, OpenMode::kRead); file.ok()) {
+    constexpr int64_t kBeginning = 512;
+    foreign = ForeignFormat((*file)->ReadAt(0, kBeginning).value_or(""));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(path,
+                   " is a file; expected a model's directory, with config.json, model.safetensors and "
+                   "tokenizer.json",
+                   foreign.empty() ? "" : "; ", foreign));
+}
+
+// Writes files of one directory, which stay only if all are written.
+class Export {
+ public:
+  Export(FileSystem& files, const std::string& directory) : files_(files), directory_(directory), group_(files) {}
+
+  absl::Status Begin() {
+    RETURN_IF_ERROR(CreateDirectories(files_, directory_));
+    return RequireNoModel(files_, directory_);
+  }
+  absl::Status Write(absl::string_view name, absl::string_view bytes) {
+    const std::string path = JoinPath(directory_, name);
+    return group_.Add(path, WriteFileAtomically(files_, path, bytes));
+  }
+  absl::Status WriteWeights(const FlatLayout& layout, absl::Span<const float> weights) {
+    return group_.Add(JoinPath(directory_, "model.safetensors"),
+                      SaveWeights(files_, directory_, layout, weights.first(static_cast<size_t>(layout.total))));
+  }
+  absl::Status WriteCopied(const CopiedFiles& copied) {
+    RETURN_IF_ERROR(Write("tokenizer.json", copied.tokenizer_json));
+    RETURN_IF_ERROR(Write("tokenizer_config.json", copied.tokenizer_config_json));
+    return copied.chat_template.empty() ? absl::OkStatus() : Write("chat_template.jinja", copied.chat_template);
+  }
+  // Writes the file with which the directory is complete.
+  absl::Status Finish(absl::string_view config_json) {
+    RETURN_IF_ERROR(Write("config.json", config_json));
+    group_.Keep();
+    return absl::OkStatus();
+  }
+
+ private:
+  FileSystem& files_;
+  const std::string& directory_;
+  FileGroup group_;
+};
 
 }  // namespace
 
 absl::StatusOr<DecoderConfig> ReadModelConfig(const std::string& directory) {
+  RETURN_IF_ERROR(RequireDirectory(directory));
   const std::string path = JoinPath(directory, "config.json");
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(PosixFileSystem(), path, kMaxConfigBytes));
-  absl::StatusOr<DecoderConfig> config = ParseOlmoeConfig(text);
+  const absl::StatusOr<std::string> text = ReadFile(PosixFileSystem(), path, kMaxConfigBytes);
+  if (absl::IsNotFound(text.status())) {
+    return absl::NotFoundError(absl::StrCat(text.status().message(), OtherWeights(directory)));
+  }
+  RETURN_IF_ERROR(text.status());
+  absl::StatusOr<DecoderConfig> config = ParseOlmoeConfig(*text);
   if (!config.ok()) return WithContext(config.status(), path);
   return config;
 }
@@ -53,37 +109,49 @@ absl::StatusOr<std::vector<std::string>> ModelFiles(const std::string& directory
 }
 
 absl::StatusOr<std::string> ReadChatTemplate(const std::string& directory) {
-  if (directory.empty()) return std::string();
-  const std::string path = JoinPath(directory, "chat_template.jinja");
-  ASSIGN_OR_RETURN(const bool exists, Exists(PosixFileSystem(), path));
-  if (!exists) return std::string();
-  return ReadFile(PosixFileSystem(), path, kMaxConfigBytes);
+  return ReadIfPresent(directory, "chat_template.jinja");
 }
 
 absl::Status RequireNoModel(FileSystem& files, const std::string& directory) {
   std::vector<absl::string_view> names(std::begin(kExportedFiles), std::end(kExportedFiles));
   names.push_back("model.safetensors.index.json");
+  ASSIGN_OR_RETURN(const bool is_whole, Exists(files, JoinPath(directory, "config.json")));
   for (const absl::string_view name : names) {
     const std::string path = JoinPath(directory, name);
     ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
-    if (exists) return absl::AlreadyExistsError(absl::StrCat(path, " exists; export to an empty directory"));
+    if (!exists) continue;
+    return absl::AlreadyExistsError(
+        absl::StrCat(path, " exists; export to an empty directory",
+                     is_whole ? "" : " (without a config.json, it may be left of an export that was killed)"));
   }
   return absl::OkStatus();
 }
 
 absl::Status ExportModel(FileSystem& files, const std::string& directory, const DecoderConfig& config,
-                         absl::Span<const float> weights, const TokenizerFiles& tokenizer) {
-  RETURN_IF_ERROR(ExportWeights(files, directory, PolicyPart(MakeDecoderLayout(config)), weights, tokenizer));
-  RETURN_IF_ERROR(
-      WriteFileAtomically(files, JoinPath(directory, "generation_config.json"), OlmoeGenerationConfigJson(config)));
-  return WriteFileAtomically(files, JoinPath(directory, "config.json"), OlmoeConfigJson(config));
+                         absl::Span<const float> weights, const CopiedFiles& copied) {
+  Export out(files, directory);
+  RETURN_IF_ERROR(out.Begin());
+  RETURN_IF_ERROR(out.WriteWeights(PolicyPart(MakeDecoderLayout(config)), weights));
+  RETURN_IF_ERROR(out.WriteCopied(copied));
+  RETURN_IF_ERROR(out.Write("generation_config.json", OlmoeGenerationConfigJson(config)));
+  return out.Finish(OlmoeConfigJson(config));
 }
 
 absl::Status ExportEncoder(FileSystem& files, const std::string& directory, const DecoderConfig& config,
-                           const DecoderLayout& layout, absl::Span<const float> weights,
-                           const TokenizerFiles& tokenizer) {
-  RETURN_IF_ERROR(ExportWeights(files, directory, layout, weights, tokenizer));
-  return WriteFileAtomically(files, JoinPath(directory, "config.json"), OlmoeConfigJson(config, "OlmoeModel"));
+                           const DecoderLayout& layout, absl::Span<const float> weights, const CopiedFiles& copied) {
+  Export out(files, directory);
+  RETURN_IF_ERROR(out.Begin());
+  RETURN_IF_ERROR(out.WriteWeights(layout, weights));
+  RETURN_IF_ERROR(out.WriteCopied(copied));
+  return out.Finish(OlmoeConfigJson(config, "OlmoeModel"));
+}
+
+absl::Status ExportNetwork(FileSystem& files, const std::string& directory, const FlatLayout& layout,
+                           absl::Span<const float> weights, absl::string_view config_json) {
+  Export out(files, directory);
+  RETURN_IF_ERROR(out.Begin());
+  RETURN_IF_ERROR(out.WriteWeights(layout, weights));
+  return out.Finish(config_json);
 }
 
 absl::StatusOr<Digest> DigestOfWeights(FileSystem& files, const std::string& directory) {

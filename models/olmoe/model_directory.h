@@ -16,7 +16,7 @@
 
 namespace reprise::models {
 
-// Reads DIRECTORY/config.json. Errors begin with its path.
+// Reads DIRECTORY/config.json. Errors name its path; InvalidArgument where `directory` is a file, naming its format.
 absl::StatusOr<DecoderConfig> ReadModelConfig(const std::string& directory);
 
 // Returns the paths of the files that determine a model's behaviour: config.json, the weights (and their index), and
@@ -26,10 +26,11 @@ absl::StatusOr<std::vector<std::string>> ModelFiles(const std::string& directory
 // Returns DIRECTORY/chat_template.jinja; empty if the file does not exist or `directory` is empty.
 absl::StatusOr<std::string> ReadChatTemplate(const std::string& directory);
 
-struct TokenizerFiles {
+// The bytes of the files that an export copies from the model that was read.
+struct CopiedFiles {
   absl::string_view tokenizer_json;
   absl::string_view tokenizer_config_json;
-  absl::string_view chat_template = {};  // empty: in tokenizer_config.json, or there is none
+  absl::string_view chat_template = {};           // empty: in tokenizer_config.json, or there is none
 };
 
 // The names of the files that ExportModel writes.
@@ -42,17 +43,20 @@ absl::Status RequireNoModel(FileSystem& files, const std::string& directory);
 
 // Writes config.json, generation_config.json, model.safetensors, tokenizer.json, tokenizer_config.json and, if there is
 // one, chat_template.jinja to `directory`, which is created if absent. Transformers can load it. Each file is written
-// atomically, config.json last, so that a directory with a config.json is complete. `weights`: flat, in the layout of
-// `config`; a value function is left out. AlreadyExists, before anything is written, if one of these files or an index
-// of sharded weights exists.
+// atomically, config.json last, so that a directory with a config.json is complete; after an error, such as a full
+// disk, what was written is removed. `weights`: flat, in the layout of `config`; a value function is left out.
+// AlreadyExists, before anything is written, if one of these files or an index of sharded weights exists.
 absl::Status ExportModel(FileSystem& files, const std::string& directory, const DecoderConfig& config,
-                         absl::Span<const float> weights, const TokenizerFiles& tokenizer);
+                         absl::Span<const float> weights, const CopiedFiles& copied);
 
 // The same for an encoder and the heads behind it, whose tensors `layout` names: without generation_config.json.
 // Transformers loads the encoder (AutoModel) and leaves the heads out.
 absl::Status ExportEncoder(FileSystem& files, const std::string& directory, const DecoderConfig& config,
-                           const DecoderLayout& layout, absl::Span<const float> weights,
-                           const TokenizerFiles& tokenizer);
+                           const DecoderLayout& layout, absl::Span<const float> weights, const CopiedFiles& copied);
+
+// The same for a network without tokens: model.safetensors, of the tensors that `layout` names, and config.json.
+absl::Status ExportNetwork(FileSystem& files, const std::string& directory, const FlatLayout& layout,
+                           absl::Span<const float> weights, absl::string_view config_json);
 
 // Returns the SHA-256 of an exported model's model.safetensors.
 absl::StatusOr<Digest> DigestOfWeights(FileSystem& files, const std::string& directory);

@@ -19,6 +19,7 @@ namespace {
 using reprise::testing::GoldenModels;
 using reprise::testing::GoldensDirectory;
 using reprise::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -69,6 +70,39 @@ TEST(ModelDirectoryTest, AnErrorInTheConfigNamesTheFile) {
                        directory + R"(/config.json: /model_type is "gpt2"; only "olmoe" is supported)"));
 }
 
+TEST(ModelDirectoryTest, AFileInPlaceOfADirectoryIsNamed) {
+  const std::string directory = EmptyDirectory("files");
+  std::filesystem::create_directories(directory);
+  const auto refusal = [&](const std::string& name, const std::string& bytes) {
+    EXPECT_OK(WriteFileAtomically(PosixFileSystem(), directory + "/" + name, bytes));
+    return ReadModelConfig(directory + "/" + name).status();
+  };
+  const std::string expected = " is a file; expected a model's directory, with config.json, model.safetensors and ";
+  EXPECT_THAT(refusal("a.gguf", "GGUF3"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                   AllOf(HasSubstr("/a.gguf" + expected), HasSubstr("a GGUF file"))));
+  EXPECT_THAT(refusal("a.bin", "PK\x03\x04"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("PyTorch's .bin and .pt files")));
+  EXPECT_THAT(refusal("model.safetensors", "x"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(expected + "tokenizer.json")));
+  EXPECT_THAT(ReadModelConfig(directory),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("; pickled weights, such as a.bin, are not read")));
+}
+
+TEST(ModelDirectoryTest, PointersInPlaceOfTextsAreNamed) {
+  const std::string directory = EmptyDirectory("pointers");
+  std::filesystem::create_directories(directory);
+  for (const std::string name : {"config.json", "chat_template.jinja"}) {
+    ASSERT_OK(WriteFileAtomically(PosixFileSystem(), directory + "/" + name,
+                                  "version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 5\n"));
+  }
+  const auto is_named = [&](const std::string& name) {
+    return StatusIs(absl::StatusCode::kInvalidArgument,
+                    AllOf(HasSubstr(directory + "/" + name + ": "), HasSubstr("this is a pointer of Git LFS")));
+  };
+  EXPECT_THAT(ReadModelConfig(directory), is_named("config.json"));
+  EXPECT_THAT(ReadChatTemplate(directory), is_named("chat_template.jinja"));
+}
+
 TEST(ModelDirectoryTest, ExistingFilesAreNotReplaced) {
   const DecoderConfig config;
   const std::vector<float> weights(MakeDecoderLayout(config).total);
@@ -78,8 +112,44 @@ TEST(ModelDirectoryTest, ExistingFilesAreNotReplaced) {
     ASSERT_OK(WriteFileAtomically(PosixFileSystem(), directory + "/" + name, "mine"));
     EXPECT_THAT(
         ExportModel(PosixFileSystem(), directory, config, weights, {"{}", "{}"}),
-        StatusIs(absl::StatusCode::kAlreadyExists, directory + "/" + name + " exists; export to an empty directory"));
+        StatusIs(
+            absl::StatusCode::kAlreadyExists,
+            directory + "/" + name +
+                " exists; export to an empty directory (without a config.json, it may be left of an export that was "
+                "killed)"));
     EXPECT_EQ(Read(directory, name), "mine");
+    ASSERT_OK(WriteFileAtomically(PosixFileSystem(), directory + "/config.json", "mine"));
+    EXPECT_THAT(
+        ExportModel(PosixFileSystem(), directory, config, weights, {"{}", "{}"}),
+        StatusIs(absl::StatusCode::kAlreadyExists, directory + "/config.json exists; export to an empty directory"));
+  }
+}
+
+TEST(ModelDirectoryTest, ANetworksDirectoryIsCheckedBeforeAnythingIsWritten) {
+  const std::string directory = EmptyDirectory("occupied_by_config");
+  std::filesystem::create_directories(directory);
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), directory + "/config.json", "mine"));
+  const DecoderLayout layout = MakeDecoderLayout(DecoderConfig());
+  const std::vector<float> weights(static_cast<size_t>(layout.total));
+  EXPECT_THAT(ExportNetwork(PosixFileSystem(), directory, layout, weights, "{}"),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("config.json exists")));
+  EXPECT_FALSE(std::filesystem::exists(directory + "/model.safetensors"));
+}
+
+TEST(ModelDirectoryTest, AfterAFullDiskTheSameExportSucceeds) {
+  DecoderConfig config;
+  config.num_hidden_layers = config.num_experts = config.num_experts_per_tok = 1;
+  const std::vector<float> weights(MakeDecoderLayout(config).total);
+  const auto export_to = [&](FileSystem& files) {
+    return ExportModel(files, "out", config, weights, {"{}", "{}", "x"});
+  };
+  FakeFileSystem whole;
+  ASSERT_OK(export_to(whole));
+  for (int64_t call = 0; call < whole.calls(); ++call) {
+    FakeFileSystem files;
+    files.FailCall(call, ENOSPC, /*persistent=*/false);
+    if (export_to(files).ok()) continue;  // a call whose failure does not matter
+    EXPECT_OK(export_to(files)) << whole.log()[call];
   }
 }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/io/atomic_file.h"
+#include "core/io/file_group.h"
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
@@ -94,10 +95,8 @@ absl::Status RequireNone(FileSystem& files, const std::string& directory) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status SaveAdapters(FileSystem& files, const std::string& directory, const DecoderConfig& config,
-                          absl::string_view base_model, absl::Span<const float> weights) {
+absl::Status WriteAdapters(FileSystem& files, const std::string& directory, const DecoderConfig& config,
+                           absl::string_view base_model, absl::Span<const float> weights, FileGroup* group) {
   const DecoderLayout layout = PolicyPart(MakeDecoderLayout(config));
   RETURN_IF_ERROR(CreateDirectories(files, directory));
   RETURN_IF_ERROR(RequireNone(files, directory));
@@ -111,8 +110,29 @@ absl::Status SaveAdapters(FileSystem& files, const std::string& directory, const
     }
   }
   std::sort(tensors.begin(), tensors.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  RETURN_IF_ERROR(WriteSafetensors(files, JoinPath(directory, kWeightsFile), tensors));
-  return WriteFileAtomically(files, JoinPath(directory, kConfigFile), AdapterConfigJson(config.lora, base_model));
+  const std::string weights_path = JoinPath(directory, kWeightsFile), config_path = JoinPath(directory, kConfigFile);
+  RETURN_IF_ERROR(group->Add(weights_path, WriteSafetensors(files, weights_path, tensors)));
+  return group->Add(config_path, WriteFileAtomically(files, config_path, AdapterConfigJson(config.lora, base_model)));
+}
+
+}  // namespace
+
+absl::Status SaveAdapters(FileSystem& files, const std::string& directory, const DecoderConfig& config,
+                          absl::string_view base_model, absl::Span<const float> weights) {
+  FileGroup group(files);
+  RETURN_IF_ERROR(WriteAdapters(files, directory, config, base_model, weights, &group));
+  group.Keep();
+  return absl::OkStatus();
+}
+
+absl::Status ExportWithAdapters(FileSystem& files, const std::string& directory, const DecoderConfig& config,
+                                absl::string_view base_model, absl::Span<const float> weights,
+                                const std::function<absl::Status()>& export_merged) {
+  FileGroup group(files);
+  RETURN_IF_ERROR(WriteAdapters(files, JoinPath(directory, kAdapterDirectory), config, base_model, weights, &group));
+  RETURN_IF_ERROR(export_merged());
+  group.Keep();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<AdapterDescription> ReadAdapterConfig(const std::string& directory) {

@@ -4,6 +4,7 @@
 // Reads and writes the adapters of a decoder as a directory of the PEFT library: adapter_config.json and
 // adapter_model.safetensors.
 
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -28,6 +29,12 @@ inline constexpr absl::string_view kAdapterDirectory = "adapter";
 // of them exists; Internal, naming the tensor, for a weight that is not finite.
 absl::Status SaveAdapters(FileSystem& files, const std::string& directory, const DecoderConfig& config,
                           absl::string_view base_model, absl::Span<const float> weights);
+
+// Writes the adapters to DIRECTORY/adapter, then calls `export_merged`, which writes the model into which they are
+// merged to `directory`. If that fails, the adapters' files are removed. Errors: those of SaveAdapters and of the call.
+absl::Status ExportWithAdapters(FileSystem& files, const std::string& directory, const DecoderConfig& config,
+                                absl::string_view base_model, absl::Span<const float> weights,
+                                const std::function<absl::Status()>& export_merged);
 
 // Reads DIRECTORY/adapter_config.json. NotFound if it is missing; errors of ParseAdapterConfig.
 absl::StatusOr<AdapterDescription> ReadAdapterConfig(const std::string& directory);

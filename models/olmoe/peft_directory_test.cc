@@ -233,6 +233,17 @@ TEST_F(PeftDirectoryTest, OptionsThatTrainMoreThanAdaptersOfModulesAreRefusedByN
       StatusIs(kInvalid, HasSubstr("/target_modules: a pattern of modules cannot be read")));
 }
 
+TEST_F(PeftDirectoryTest, AdaptersBesideAModelThatCouldNotBeWrittenAreRemoved) {
+  const auto save = [&](const absl::Status& model) {
+    return ExportWithAdapters(PosixFileSystem(), directory_, model_->config(), "", model_->parameters(),
+                              [&] { return model; });
+  };
+  EXPECT_THAT(save(absl::ResourceExhaustedError("full")), StatusIs(absl::StatusCode::kResourceExhausted, "full"));
+  EXPECT_TRUE(std::filesystem::is_empty(Path("adapter")));
+  EXPECT_OK(save(absl::OkStatus()));
+  EXPECT_TRUE(std::filesystem::exists(Path("adapter/adapter_config.json")));
+}
+
 // PEFT may store adapters in another type of elements; whole numbers are not weights.
 TEST_F(PeftDirectoryTest, ElementsOfOtherTypesAreConvertedOrRefused) {
   ASSERT_OK(Save());

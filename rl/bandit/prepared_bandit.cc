@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/io/atomic_file.h"
 #include "core/status/status_macros.h"
-#include "models/olmoe/weights.h"
+#include "models/olmoe/model_directory.h"
 #include "nlohmann/json.hpp"
 #include "rl/algorithm/algorithm.h"
 #include "rl/bandit/bandit_record.h"
@@ -40,8 +39,6 @@ CategoricalPolicy InitialPolicy(const CategoricalShape& shape, const Config& con
 absl::Status Save(const CategoricalPolicy& policy, absl::Span<const float> weights, FileSystem& files,
                   const std::string& directory) {
   const FlatLayout layout = policy.FrozenLayout();
-  RETURN_IF_ERROR(CreateDirectories(files, directory));
-  RETURN_IF_ERROR(models::SaveWeights(files, directory, layout, weights.first(static_cast<size_t>(layout.total))));
   const CategoricalShape& shape = policy.shape();
   const nlohmann::ordered_json json = {{"model_type", "reprise_categorical_policy"},
                                        {"features", shape.features},
@@ -49,7 +46,7 @@ absl::Status Save(const CategoricalPolicy& policy, absl::Span<const float> weigh
                                        {"hidden", shape.hidden},
                                        {"activation", shape.activation == models::Activation::kTanh ? "tanh" : "relu"},
                                        {"layer_norm", shape.layer_norm}};
-  return WriteFileAtomically(files, JoinPath(directory, "config.json"), json.dump(2) + "\n");
+  return models::ExportNetwork(files, directory, layout, weights, json.dump(2) + "\n");
 }
 
 class PreparedBandit : public PreparedWorkload {

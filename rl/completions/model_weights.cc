@@ -39,9 +39,9 @@ absl::Status SetFirstWeights(const Config& config, ThreadPool& pool, models::Mod
 }
 
 absl::Status ExportLanguageModel(const Config& config, const models::DecoderConfig& decoder,
-                                 absl::Span<const float> weights, const models::TokenizerFiles& tokenizer,
-                                 FileSystem& files, const std::string& directory) {
-  if (!decoder.lora.is_on()) return models::ExportModel(files, directory, decoder, weights, tokenizer);
+                                 absl::Span<const float> weights, const models::CopiedFiles& copied, FileSystem& files,
+                                 const std::string& directory) {
+  if (!decoder.lora.is_on()) return models::ExportModel(files, directory, decoder, weights, copied);
   RETURN_IF_ERROR(models::RequireNoModel(files, directory));
   ASSIGN_OR_RETURN(const models::TensorReader read, OpenBase(config, decoder));
   const models::DecoderLayout base = models::MakeBaseLayout(decoder);
@@ -52,12 +52,11 @@ absl::Status ExportLanguageModel(const Config& config, const models::DecoderConf
                                                                     static_cast<size_t>(base.specs[spec].size))));
   }
   models::MergeAdapters(decoder, weights, absl::MakeSpan(merged));
-  RETURN_IF_ERROR(
-      models::SaveAdapters(files, JoinPath(directory, models::kAdapterDirectory), decoder, config.model.path, weights));
   models::DecoderConfig plain = decoder;
   plain.lora = {};
   plain.value_model = models::ValueModel::kNone;
-  return models::ExportModel(files, directory, plain, merged, tokenizer);
+  return models::ExportWithAdapters(files, directory, decoder, config.model.path, weights,
+                                    [&] { return models::ExportModel(files, directory, plain, merged, copied); });
 }
 
 }  // namespace reprise::rl

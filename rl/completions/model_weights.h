@@ -23,8 +23,8 @@ absl::Status SetFirstWeights(const Config& config, ThreadPool& pool, models::Mod
 // adapters it is the merged model, and DIRECTORY/adapter is their directory for the PEFT library
 // (models/olmoe/peft_directory.h); the frozen model is read again, whole. Errors of the model's files, and of writing.
 absl::Status ExportLanguageModel(const Config& config, const models::DecoderConfig& decoder,
-                                 absl::Span<const float> weights, const models::TokenizerFiles& tokenizer,
-                                 FileSystem& files, const std::string& directory);
+                                 absl::Span<const float> weights, const models::CopiedFiles& copied, FileSystem& files,
+                                 const std::string& directory);
 
 }  // namespace reprise::rl
 

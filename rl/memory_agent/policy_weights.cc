@@ -100,9 +100,9 @@ absl::Status SetFirstPolicyWeights(const Config& config, ThreadPool& pool, Encod
 }
 
 absl::Status ExportPolicy(const Config& config, const models::DecoderConfig& encoder, absl::Span<const float> weights,
-                          const models::TokenizerFiles& tokenizer, FileSystem& files, const std::string& directory) {
+                          const models::CopiedFiles& copied, FileSystem& files, const std::string& directory) {
   const models::DecoderLayout exported = ExportedLayout(encoder);
-  if (!encoder.lora.is_on()) return models::ExportEncoder(files, directory, encoder, exported, weights, tokenizer);
+  if (!encoder.lora.is_on()) return models::ExportEncoder(files, directory, encoder, exported, weights, copied);
   RETURN_IF_ERROR(models::RequireNoModel(files, directory));
   ASSIGN_OR_RETURN(const StoredPolicy stored, OpenPolicy(config, encoder));
   const models::DecoderLayout trunk = models::TrunkLayout(encoder);
@@ -118,11 +118,11 @@ absl::Status ExportPolicy(const Config& config, const models::DecoderConfig& enc
     const ParameterSpec& to = exported.specs[trunk.specs.size() + head];
     std::copy_n(weights.begin() + from.offset, from.size, merged.begin() + to.offset);
   }
-  RETURN_IF_ERROR(
-      models::SaveAdapters(files, JoinPath(directory, models::kAdapterDirectory), encoder, config.model.path, weights));
   models::DecoderConfig plain = encoder;
   plain.lora = {};
-  return models::ExportEncoder(files, directory, plain, exported, merged, tokenizer);
+  return models::ExportWithAdapters(files, directory, encoder, config.model.path, weights, [&] {
+    return models::ExportEncoder(files, directory, plain, exported, merged, copied);
+  });
 }
 
 }  // namespace reprise::rl

@@ -38,7 +38,7 @@ absl::Status SetFirstPolicyWeights(const Config& config, ThreadPool& pool, Encod
 // With adapters the encoder is the merged one, and DIRECTORY/adapter is their directory for the PEFT library; the
 // frozen encoder is read again, whole. Errors of the model's files, and of writing.
 absl::Status ExportPolicy(const Config& config, const models::DecoderConfig& encoder, absl::Span<const float> weights,
-                          const models::TokenizerFiles& tokenizer, FileSystem& files, const std::string& directory);
+                          const models::CopiedFiles& copied, FileSystem& files, const std::string& directory);
 
 }  // namespace reprise::rl
 

@@ -4,10 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/io/atomic_file.h"
 #include "core/status/status_macros.h"
 #include "models/morphogenesis/host_session.h"
-#include "models/olmoe/weights.h"
+#include "models/olmoe/model_directory.h"
 #include "nlohmann/json.hpp"
 #include "rl/algorithm/algorithm.h"
 #include "rl/config/algorithm_choice.h"
@@ -50,8 +49,6 @@ CategoricalPolicy InitialPolicy(const CategoricalShape& shape, const Config& con
 absl::Status Save(const CategoricalPolicy& policy, const GrowthRules& rules, absl::Span<const float> weights,
                   FileSystem& files, const std::string& directory) {
   const FlatLayout layout = policy.FrozenLayout();
-  RETURN_IF_ERROR(CreateDirectories(files, directory));
-  RETURN_IF_ERROR(models::SaveWeights(files, directory, layout, weights.first(static_cast<size_t>(layout.total))));
   const CategoricalShape& shape = policy.shape();
   std::vector<std::string> actions;
   for (int64_t action = 0; action < rules.actions.size(); ++action) actions.push_back(rules.actions.NameOf(action));
@@ -64,7 +61,7 @@ absl::Status Save(const CategoricalPolicy& policy, const GrowthRules& rules, abs
                                        {"hidden", shape.hidden},
                                        {"lstm", shape.lstm},
                                        {"normalizes_features", shape.normalizes_features}};
-  return WriteFileAtomically(files, JoinPath(directory, "config.json"), json.dump(2) + "\n");
+  return models::ExportNetwork(files, directory, layout, weights, json.dump(2) + "\n");
 }
 
 class PreparedGrowth : public PreparedWorkload {

@@ -124,20 +124,21 @@ absl::Status SetFirstWeights(const Config& config, int32_t like_token, ThreadPoo
 }
 
 absl::Status ExportThinker(const Config& config, const Thinker& thinker, absl::Span<const float> weights,
-                           const models::TokenizerFiles& tokenizer, FileSystem& files, const std::string& directory) {
+                           const models::CopiedFiles& copied, FileSystem& files, const std::string& directory) {
   const models::DecoderLayout exported = ExportedLayout(thinker.grown, thinker.heads);
   if (!thinker.grown.lora.is_on()) {
     return models::ExportEncoder(files, directory, thinker.grown, exported,
-                                 weights.first(static_cast<size_t>(exported.total)), tokenizer);
+                                 weights.first(static_cast<size_t>(exported.total)), copied);
   }
   RETURN_IF_ERROR(models::RequireNoModel(files, directory));
   ASSIGN_OR_RETURN(const std::vector<float> merged, Merge(config, thinker, exported, weights));
-  models::DecoderConfig plain = thinker.grown;
-  plain.new_rows = 0;
-  RETURN_IF_ERROR(
-      models::SaveAdapters(files, JoinPath(directory, models::kAdapterDirectory), plain, config.model.path, weights));
+  models::DecoderConfig adapted = thinker.grown;
+  adapted.new_rows = 0;
+  models::DecoderConfig plain = adapted;
   plain.lora = {};
-  return models::ExportEncoder(files, directory, plain, exported, merged, tokenizer);
+  return models::ExportWithAdapters(files, directory, adapted, config.model.path, weights, [&] {
+    return models::ExportEncoder(files, directory, plain, exported, merged, copied);
+  });
 }
 
 }  // namespace reprise::rl

@@ -39,7 +39,7 @@ absl::Status SetFirstWeights(const Config& config, int32_t like_token, ThreadPoo
 // their directory for the PEFT library, which has no thinking tokens; the frozen model is read again, whole. Errors of
 // the model's files, and of writing.
 absl::Status ExportThinker(const Config& config, const Thinker& thinker, absl::Span<const float> weights,
-                           const models::TokenizerFiles& tokenizer, FileSystem& files, const std::string& directory);
+                           const models::CopiedFiles& copied, FileSystem& files, const std::string& directory);
 
 }  // namespace reprise::rl
 
