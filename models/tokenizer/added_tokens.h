@@ -22,6 +22,7 @@ struct AddedToken {
   bool single_word = false;  // only if no adjacent character is a word character
   bool lstrip = false;       // takes the white space before it
   bool rstrip = false;       // takes the white space after it
+  std::string spelling{};    // if `normalized`: its content after normalization, perhaps empty
 };
 
 // A range of a text: a token, or text without tokens.

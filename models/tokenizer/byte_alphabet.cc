@@ -38,6 +38,12 @@ std::string ByteToText(uint8_t byte) {
   return {static_cast<char>(0xc0 | character >> 6), static_cast<char>(0x80 | (character & 0x3f))};
 }
 
+std::string BytesToText(absl::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) text += ByteToText(static_cast<uint8_t>(byte));
+  return text;
+}
+
 std::optional<std::string> TextToBytes(absl::string_view text) {
   std::string bytes;
   for (size_t i = 0; i < text.size(); ++i) {

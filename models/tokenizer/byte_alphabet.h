@@ -15,6 +15,9 @@ namespace reprise::models {
 // Returns the character, in UTF-8, that stands for `byte`.
 std::string ByteToText(uint8_t byte);
 
+// Returns the characters that stand for the bytes.
+std::string BytesToText(absl::string_view bytes);
+
 // Returns the bytes that the characters of `text` stand for, or nothing if one of them stands for no byte.
 std::optional<std::string> TextToBytes(absl::string_view text);
 

@@ -28,6 +28,7 @@ TEST(ByteAlphabetTest, EveryByteHasItsOwnCharacterAndIsRecovered) {
     EXPECT_EQ(TextToBytes(text), std::string(1, static_cast<char>(byte)));
   }
   EXPECT_EQ(TextToBytes("\u0120the"), " the");
+  EXPECT_EQ(BytesToText(" the\n"), "\u0120the\u010a");
   EXPECT_EQ(TextToBytes(""), "");
 }
 

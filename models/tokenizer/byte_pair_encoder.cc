@@ -53,13 +53,18 @@ absl::Status BytePairEncoder::Encode(absl::string_view word, std::vector<int32_t
   }
   std::vector<Part> parts;
   parts.reserve(word.size());
+  bool is_after_unknown = false;
   for (const char c : word) {
     const uint8_t byte = static_cast<uint8_t>(c);
-    if (byte_tokens_[byte] < 0) {
+    const bool is_unknown = byte_tokens_[byte] < 0;
+    if (is_unknown && !unknown_) {
       return absl::InvalidArgumentError(absl::StrFormat("the tokenizer has no token for the byte 0x%02x", byte));
     }
+    const bool is_fused = is_unknown && is_after_unknown && unknown_->fuse;
+    is_after_unknown = is_unknown;
+    if (is_fused) continue;
     const int32_t index = static_cast<int32_t>(parts.size());
-    parts.push_back({byte_tokens_[byte], index - 1, index + 1});
+    parts.push_back({is_unknown ? unknown_->id : byte_tokens_[byte], index - 1, index + 1});
   }
   const int32_t end = static_cast<int32_t>(parts.size());
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct Merge {
   int32_t left = 0, right = 0, merged = 0;  // token ids
 };
 
+// What stands for bytes without a token.
+struct UnknownToken {
+  int32_t id = 0;
+  bool fuse = false;  // one for each run of such bytes, not for each byte
+};
+
 class BytePairEncoder {
  public:
   // byte_tokens[b] is the token of the single byte b, or -1 if there is none. The rank of a merge is its index; no pair
@@ -29,7 +36,10 @@ class BytePairEncoder {
   // Sets the words that are encoded as one token, regardless of the merges ("ignore_merges").
   void SetWholeWords(absl::flat_hash_map<std::string, int32_t> words) { whole_words_ = std::move(words); }
 
-  // Appends the tokens of `word` to `ids`. O(n log n). InvalidArgument naming a byte that has no token.
+  void SetUnknown(UnknownToken token) { unknown_ = token; }
+
+  // Appends the tokens of `word` to `ids`. O(n log n). InvalidArgument naming a byte that has no token if none is set
+  // for such bytes.
   absl::Status Encode(absl::string_view word, std::vector<int32_t>& ids) const;
 
  private:
@@ -42,6 +52,7 @@ class BytePairEncoder {
   std::array<int32_t, 256> byte_tokens_;
   absl::flat_hash_map<uint64_t, Ranked> merges_;  // by left and right token
   absl::flat_hash_map<std::string, int32_t> whole_words_;
+  std::optional<UnknownToken> unknown_;
 };
 
 }  // namespace reprise::models

@@ -9,23 +9,10 @@
 namespace reprise::models {
 namespace {
 
-// The first character of a non-empty text, and its size in bytes.
-struct Character {
-  int32_t code;
-  size_t size;
-};
-
-Character First(absl::string_view text) {
-  utf8proc_int32_t code = -1;
-  const utf8proc_ssize_t size = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                                 static_cast<utf8proc_ssize_t>(text.size()), &code);
-  return {code, size < 1 ? 1 : static_cast<size_t>(size)};
-}
-
 Character Last(absl::string_view text) {
   size_t begin = text.size() - 1;
   while (begin > 0 && (static_cast<uint8_t>(text[begin]) & 0xc0) == 0x80) --begin;
-  return First(text.substr(begin));
+  return FirstCharacter(text.substr(begin));
 }
 
 bool IsSpace(int32_t code) {
@@ -97,13 +84,22 @@ Sequence FirstSequence(absl::string_view bytes) {
 
 }  // namespace
 
-bool BeginsWithWordCharacter(absl::string_view text) { return !text.empty() && IsWordCharacter(First(text).code); }
+Character FirstCharacter(absl::string_view text) {
+  utf8proc_int32_t code = -1;
+  const utf8proc_ssize_t size = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                                 static_cast<utf8proc_ssize_t>(text.size()), &code);
+  return {code, size < 1 ? 1 : static_cast<size_t>(size)};
+}
+
+bool BeginsWithWordCharacter(absl::string_view text) {
+  return !text.empty() && IsWordCharacter(FirstCharacter(text).code);
+}
 bool EndsWithWordCharacter(absl::string_view text) { return !text.empty() && IsWordCharacter(Last(text).code); }
 
 size_t LeadingSpace(absl::string_view text) {
   size_t size = 0;
   while (size < text.size()) {
-    const Character next = First(text.substr(size));
+    const Character next = FirstCharacter(text.substr(size));
     if (!IsSpace(next.code)) break;
     size += next.size;
   }
@@ -118,6 +114,19 @@ size_t TrailingSpace(absl::string_view text) {
     size += last.size;
   }
   return size;
+}
+
+std::string ToLowercase(absl::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const Character next = FirstCharacter(text);
+    text.remove_prefix(next.size);
+    utf8proc_uint8_t bytes[4];
+    const utf8proc_ssize_t size = utf8proc_encode_char(utf8proc_tolower(next.code), bytes);
+    result.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size));
+    if (next.code == 0x130) result += "\u0307";  // the only character whose lower case has two
+  }
+  return result;
 }
 
 size_t ValidUtf8Prefix(absl::string_view bytes) {

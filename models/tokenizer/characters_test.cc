@@ -52,6 +52,12 @@ TEST(Utf8Test, ValidTextIsUnchanged) {
   EXPECT_EQ(ValidUtf8Prefix(text + "\xe4\xb8"), text.size());
 }
 
+TEST(CharactersTest, LowercaseIsThatOfEachCharacterByItself) {
+  EXPECT_EQ(ToLowercase("AbC \u00c9\u03a3\u4e2d\U00010400"), "abc \u00e9\u03c3\u4e2d\U00010428");
+  EXPECT_EQ(ToLowercase("\u0130"), "i\u0307");
+  EXPECT_EQ(ToLowercase(""), "");
+}
+
 RC_GTEST_PROP(Utf8Test, AgreesWithAnotherValidator, ()) {
   // Bytes around the borders of the table, so that long valid and almost valid sequences occur.
   const auto bytes = *rc::gen::container<std::string>(

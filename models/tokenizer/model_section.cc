@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/status/status_macros.h"
@@ -57,16 +59,27 @@ absl::StatusOr<Merge> ReadMerge(const JsonValue& value, const Vocabulary& vocabu
   return merge;
 }
 
+// Returns whether the value is the first line of a merges.txt, which some files carry in their list.
+bool IsVersionLine(const JsonValue& value) {
+  return value.is_string() && absl::StartsWith(*value.String(), "#version");
+}
+
+// A pair that appears twice has the rank of its last place, as in Hugging Face's tokenizers.
 absl::Status ReadMerges(const JsonValue& value, const Vocabulary& vocabulary, std::vector<Merge>& merges) {
   ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, value.Elements());
-  absl::flat_hash_set<std::pair<int32_t, int32_t>> pairs;
-  merges.reserve(elements.size());
-  pairs.reserve(elements.size());
+  std::vector<Merge> all;
+  all.reserve(elements.size());
   for (const JsonValue& element : elements) {
+    if (IsVersionLine(element)) continue;
     ASSIGN_OR_RETURN(const Merge merge, ReadMerge(element, vocabulary));
-    if (!pairs.emplace(merge.left, merge.right).second) return element.Error("the pair appears twice");
-    merges.push_back(merge);
+    all.push_back(merge);
   }
+  absl::flat_hash_set<std::pair<int32_t, int32_t>> pairs;
+  pairs.reserve(all.size());
+  for (auto merge = all.rbegin(); merge != all.rend(); ++merge) {
+    if (pairs.emplace(merge->left, merge->right).second) merges.push_back(*merge);
+  }
+  std::reverse(merges.begin(), merges.end());
   return absl::OkStatus();
 }
 
@@ -77,9 +90,14 @@ bool HasEveryByte(const Vocabulary& vocabulary) {
   return true;
 }
 
-absl::Status RequirePlainBpe(const JsonValue& model, const Vocabulary& vocabulary) {
+// A file without a type, such as GPT-2's own, is BPE if it has merges.
+absl::Status RequireBpe(const JsonValue& model) {
+  if (!model.Find("type") && model.Find("merges")) return absl::OkStatus();
   ASSIGN_OR_RETURN(const absl::string_view type, TypeOf(model));
-  if (type != "BPE") return Unsupported(model, absl::StrCat("a model of type ", type), "BPE");
+  return type == "BPE" ? absl::OkStatus() : Unsupported(model, absl::StrCat("a model of type ", type), "BPE");
+}
+
+absl::Status RequirePlainBpe(const JsonValue& model) {
   if (const auto dropout = model.Find("dropout")) {
     ASSIGN_OR_RETURN(const double probability, dropout->Number());
     if (probability != 0) return Unsupported(*dropout, "dropout of merges", "0 or null");
@@ -90,20 +108,33 @@ absl::Status RequirePlainBpe(const JsonValue& model, const Vocabulary& vocabular
     ASSIGN_OR_RETURN(const absl::string_view text, affix->String());
     if (!text.empty()) return Unsupported(*affix, absl::StrCat("\"", text, "\""), "null");
   }
-  // If every byte has a token, the treatment of bytes without one does not matter.
-  if (HasEveryByte(vocabulary)) return absl::OkStatus();
-  if (const auto unknown = model.Find("unk_token")) return Unsupported(*unknown, "a token for unknown bytes", "null");
+  return absl::OkStatus();
+}
+
+// Reads what becomes of bytes without a token; it does not matter if every byte has one.
+absl::Status ReadUnknown(const JsonValue& model, TokenizerFile& file) {
+  if (HasEveryByte(file.vocabulary)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const bool fallback, FlagOr(model, "byte_fallback", false));
-  return fallback ? Unsupported(*model.Find("byte_fallback"), "true", "false") : absl::OkStatus();
+  if (fallback) return Unsupported(*model.Find("byte_fallback"), "true with bytes that have no token", "false");
+  const auto unknown = model.Find("unk_token");
+  if (!unknown) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const absl::string_view token, unknown->String());
+  const auto found = file.vocabulary.find(token);
+  if (found == file.vocabulary.end()) return unknown->Error(absl::StrCat("\"", token, "\" is not in the vocabulary"));
+  ASSIGN_OR_RETURN(const bool fuse, FlagOr(model, "fuse_unk", false));
+  file.unknown = UnknownToken{found->second, fuse};
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::Status ReadModelSection(const JsonValue& model, TokenizerFile& file) {
+  RETURN_IF_ERROR(RequireBpe(model));
   ASSIGN_OR_RETURN(const JsonValue vocabulary, model.Get("vocab"));
   ASSIGN_OR_RETURN(const JsonValue merges, model.Get("merges"));
   RETURN_IF_ERROR(ReadVocabulary(vocabulary, file.vocabulary));
-  RETURN_IF_ERROR(RequirePlainBpe(model, file.vocabulary));
+  RETURN_IF_ERROR(RequirePlainBpe(model));
+  RETURN_IF_ERROR(ReadUnknown(model, file));
   RETURN_IF_ERROR(ReadMerges(merges, file.vocabulary, file.merges));
   ASSIGN_OR_RETURN(file.ignore_merges, FlagOr(model, "ignore_merges", false));
   return absl::OkStatus();

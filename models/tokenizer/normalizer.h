@@ -1,16 +1,45 @@
 #ifndef MODELS_TOKENIZER_NORMALIZER_H_
 #define MODELS_TOKENIZER_NORMALIZER_H_
 
-#include <string>
+// Changes a text before it is divided into words. The steps are those of Hugging Face's tokenizers.
 
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "models/tokenizer/pattern.h"
 
 namespace reprise::models {
 
-enum class Normalization { kNone, kNfc };
+// The normalization forms of Unicode Standard Annex 15.
+enum class UnicodeForm { kNfc, kNfd, kNfkc, kNfkd };
 
-// Returns `text` in the given Unicode normalization form (Unicode Standard Annex 15). Precondition: valid UTF-8.
-std::string Normalize(Normalization form, absl::string_view text);
+// Unicode's lower case of each character by itself.
+struct Lowercase {};
+
+// Replaces each match.
+struct Replacement {
+  Pattern pattern;
+  std::string content;
+};
+
+// Puts `text` before a text that is not empty.
+struct Prefix {
+  std::string text;
+};
+
+// Removes the white space at the beginning, at the end, or both.
+struct Strip {
+  bool left = false, right = false;
+};
+
+using Normalizer = std::vector<std::variant<UnicodeForm, Lowercase, Replacement, Prefix, Strip>>;
+
+// Returns `text` after all steps. Errors and `steps_left` are those of Pattern::FindAll. Precondition: valid UTF-8.
+absl::StatusOr<std::string> Normalize(const Normalizer& normalizer, absl::string_view text, int64_t* steps_left);
 
 }  // namespace reprise::models
 

@@ -2,12 +2,20 @@
 
 #include <string>
 
+#include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 
 namespace reprise::models {
 namespace {
 
-std::string Nfc(const std::string& text) { return Normalize(Normalization::kNfc, text); }
+std::string Apply(const Normalizer& normalizer, const std::string& text) {
+  int64_t steps_left = kStepsOfText;
+  const absl::StatusOr<std::string> result = Normalize(normalizer, text, &steps_left);
+  EXPECT_OK(result);
+  return *result;
+}
+
+std::string Nfc(const std::string& text) { return Apply({UnicodeForm::kNfc}, text); }
 
 TEST(NormalizerTest, ComposesLettersMarksAndHangul) {
   EXPECT_EQ(Nfc("e\u0301"), "\u00e9");
@@ -24,7 +32,40 @@ TEST(NormalizerTest, LeavesComposedTextAndZeroBytesAlone) {
   EXPECT_EQ(Nfc(""), "");
 }
 
-TEST(NormalizerTest, NoneChangesNothing) { EXPECT_EQ(Normalize(Normalization::kNone, "e\u0301"), "e\u0301"); }
+TEST(NormalizerTest, WithoutStepsNothingChanges) { EXPECT_EQ(Apply({}, "e\u0301"), "e\u0301"); }
+
+TEST(NormalizerTest, CompatibilityFormsUnfoldLettersOfOtherShapes) {
+  EXPECT_EQ(Apply({UnicodeForm::kNfkc}, "\ufb01 \u2460 \uff21 e\u0301"), "fi 1 A \u00e9");
+  EXPECT_EQ(Apply({UnicodeForm::kNfkd}, "\ufb01 \u00e9"), "fi e\u0301");
+  EXPECT_EQ(Apply({UnicodeForm::kNfd}, "\ufb01 \u00e9"), "\ufb01 e\u0301");
+}
+
+// As in Hugging Face's tokenizers, whose tables are those of Unicode 9.
+TEST(NormalizerTest, CharactersNewerThanUnicode9AreLeftAlone) {
+  EXPECT_EQ(Apply({UnicodeForm::kNfkc}, "\u32ff \u337b"), "\u32ff \u5e73\u6210");  // the eras Reiwa (2019) and Heisei
+  EXPECT_EQ(Nfc("a\u0898\u0323"), "a\u0898\u0323");  // a mark of Unicode 14: U+0323 does not move across it
+  EXPECT_EQ(Nfc("e\u0301\u0898e\u0301"), "\u00e9\u0898\u00e9");
+}
+
+TEST(NormalizerTest, LowercaseKeepsToSingleCharacters) {
+  EXPECT_EQ(Apply({Lowercase{}}, "AbC \u0130 \u03a3 \u00c9\u4e2d"), "abc i\u0307 \u03c3 \u00e9\u4e2d");
+}
+
+TEST(NormalizerTest, ReplacesPrependsAndStrips) {
+  EXPECT_EQ(Apply({Replacement{*Pattern::Compile("[aeiou]+"), "-"}}, "queue up"), "q- -p");
+  EXPECT_EQ(Apply({Replacement{*Pattern::Compile(".", PatternSyntax::kLiteral), ""}}, "a.b."), "ab");
+  EXPECT_EQ(Apply({Prefix{"_"}}, "a"), "_a");
+  EXPECT_EQ(Apply({Prefix{"_"}}, ""), "");
+  EXPECT_EQ(Apply({Strip{.left = true}}, " \u3000a "), "a ");
+  EXPECT_EQ(Apply({Strip{.right = true}}, " a\n "), " a");
+  EXPECT_EQ(Apply({Strip{true, true}, Prefix{"_"}}, "  "), "");
+}
+
+TEST(NormalizerTest, StepsFollowEachOther) {
+  EXPECT_EQ(Apply({Strip{true, true}, UnicodeForm::kNfkc, Prefix{"\ufb01"}}, " \ufb01 "),
+            "\ufb01"
+            "fi");
+}
 
 }  // namespace
 }  // namespace reprise::models

@@ -1,153 +1,147 @@
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include "models/tokenizer/pattern.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
-#include "pcre2.h"
+#include "oniguruma.h"
 
 namespace reprise::models {
 namespace {
 
-constexpr uint32_t kMaxHeapKib = 64 * 1024;
+// A run of one kind of character takes an entry for each: 4 million are about 130 MiB.
+constexpr unsigned kMaxStackEntries = 4 << 20;
 // Steps that a search may take at each place of a text without being counted; most take about ten.
 constexpr int64_t kFreeSteps = 256;
+// Nested groups in a pattern: each takes a few hundred bytes of the machine's stack while the pattern is compiled.
+constexpr unsigned kMaxDepth = 256;
 
-// PCRE2's \s also matches U+180E, which left White_Space in Unicode 6.3.
-std::string WithUnicodeSpaces(absl::string_view pattern) {
-  std::string result;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    const bool escape = pattern[i] == '\\' && i + 1 < pattern.size();
-    if (!escape) {
-      result.push_back(pattern[i]);
-      continue;
-    }
-    const char escaped = pattern[++i];
-    if (escaped == 's' || escaped == 'S') {
-      absl::StrAppend(&result, escaped == 's' ? "\\p" : "\\P", "{White_Space}");
-    } else {
-      result.append({'\\', escaped});
-    }
-  }
-  return result;
+const OnigUChar* Begin(absl::string_view text) { return reinterpret_cast<const OnigUChar*>(text.data()); }
+const OnigUChar* End(absl::string_view text) { return Begin(text) + text.size(); }
+
+// Oniguruma prepares itself when it compiles its first pattern, and not safely from two threads.
+std::mutex& CompilerMutex() {
+  static std::mutex mutex;
+  return mutex;
 }
 
-std::string ErrorText(int error) {
-  PCRE2_UCHAR text[256];
-  pcre2_get_error_message(error, text, sizeof(text));
-  return reinterpret_cast<const char*>(text);
+std::string ErrorText(int error, OnigErrorInfo* info) {
+  OnigUChar text[ONIG_MAX_ERROR_MESSAGE_LEN];
+  const int size = onig_error_code_to_str(text, error, info);
+  return std::string(reinterpret_cast<const char*>(text), static_cast<size_t>(size));
 }
 
-struct FreeMatch {
-  void operator()(pcre2_match_data* p) const { pcre2_match_data_free(p); }
-  void operator()(pcre2_match_context* p) const { pcre2_match_context_free(p); }
+struct FreeRegion {
+  void operator()(OnigRegion* region) const { onig_region_free(region, /*free_self=*/1); }
+};
+struct FreeParameters {
+  void operator()(OnigMatchParam* parameters) const { onig_free_match_param(parameters); }
 };
 
-// Searches in one text. PCRE2 limits the steps of a search at each place where a match may begin, and does not report
-// how many it took.
+// Returns the first place at `at` or later where a character begins or the text ends.
+size_t CharacterBoundary(absl::string_view text, size_t at) {
+  while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) ++at;
+  return at;
+}
+
+// Searches in one text. Oniguruma limits the steps of a search, and does not report how many it took.
 class Searcher {
  public:
-  Searcher(const pcre2_code* code, absl::string_view text)
-      : code_(code),
-        text_(text),
-        match_(pcre2_match_data_create(1, nullptr)),
-        context_(pcre2_match_context_create(nullptr)) {
-    CHECK(match_ != nullptr && context_ != nullptr);
-    pcre2_set_heap_limit(context_.get(), kMaxHeapKib);
+  Searcher(OnigRegexType* code, absl::string_view text)
+      : code_(code), text_(text), region_(onig_region_new()), parameters_(onig_new_match_param()) {
+    CHECK(region_ != nullptr && parameters_ != nullptr);
+    CHECK_EQ(onig_initialize_match_param(parameters_.get()), 0);
+    onig_set_match_stack_limit_size_of_match_param(parameters_.get(), kMaxStackEntries);
   }
 
-  // Returns the first match at `at` or later: a positive number, or PCRE2's error.
+  // Returns the first match at `at` or later: its place, or Oniguruma's error, a negative number. A search that takes
+  // more than the free steps at a place is repeated with more and more until they suffice, or none are left.
   int Search(size_t at, int64_t* steps_left) const {
-    const int result = Match(at, 0, kFreeSteps);
-    return result == PCRE2_ERROR_MATCHLIMIT ? SearchPatiently(at, steps_left) : result;
+    int result = SearchWithin(at, kFreeSteps, /*steps=*/0);
+    for (int64_t steps = 4 * kFreeSteps; IsOverLimit(result) && *steps_left > 0; steps *= 4) {
+      steps = std::min(steps, *steps_left);
+      *steps_left -= steps;
+      result = SearchWithin(at, steps, steps);
+    }
+    return result;
   }
 
-  ByteRange found() const {
-    const PCRE2_SIZE* const range = pcre2_get_ovector_pointer(match_.get());
-    return {range[0], range[1]};
+  static bool IsOverLimit(int result) {
+    return result == ONIGERR_RETRY_LIMIT_IN_MATCH_OVER || result == ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER;
   }
+
+  ByteRange found() const { return {static_cast<size_t>(region_->beg[0]), static_cast<size_t>(region_->end[0])}; }
 
  private:
-  int Match(size_t at, uint32_t options, int64_t steps) const {
-    pcre2_set_match_limit(context_.get(), static_cast<uint32_t>(steps));
-    return pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), at,
-                       PCRE2_NO_UTF_CHECK | options, match_.get(), context_.get());
+  // `steps` is the limit of the whole search; 0: none.
+  int SearchWithin(size_t at, int64_t steps_at_a_place, int64_t steps) const {
+    onig_set_retry_limit_in_match_of_match_param(parameters_.get(), static_cast<unsigned long>(steps_at_a_place));
+    onig_set_retry_limit_in_search_of_match_param(parameters_.get(), static_cast<unsigned long>(steps));
+    return onig_search_with_param(code_, Begin(text_), End(text_), Begin(text_) + at, End(text_), region_.get(),
+                                  ONIG_OPTION_NONE, parameters_.get());
   }
 
-  // Searches place by place; retries each with more and more steps until they suffice, or none are left.
-  int SearchPatiently(size_t at, int64_t* steps_left) const {
-    for (; at < text_.size(); at = AfterCharacter(at)) {
-      int result = Match(at, PCRE2_ANCHORED, kFreeSteps);
-      for (int64_t steps = 4 * kFreeSteps; result == PCRE2_ERROR_MATCHLIMIT && *steps_left > 0; steps *= 4) {
-        steps = std::min(steps, *steps_left);
-        *steps_left -= steps;
-        result = Match(at, PCRE2_ANCHORED, steps);
-      }
-      if (result != PCRE2_ERROR_NOMATCH) return result;
-    }
-    return PCRE2_ERROR_NOMATCH;
-  }
-
-  size_t AfterCharacter(size_t at) const {
-    do {
-      ++at;
-    } while (at < text_.size() && (static_cast<unsigned char>(text_[at]) & 0xc0) == 0x80);
-    return at;
-  }
-
-  const pcre2_code* const code_;
+  OnigRegexType* const code_;
   const absl::string_view text_;
-  const std::unique_ptr<pcre2_match_data, FreeMatch> match_;
-  const std::unique_ptr<pcre2_match_context, FreeMatch> context_;
+  const std::unique_ptr<OnigRegion, FreeRegion> region_;
+  const std::unique_ptr<OnigMatchParam, FreeParameters> parameters_;
 };
+
+absl::Status SearchError(int error, size_t at, absl::string_view text) {
+  const std::string where = absl::StrCat("cannot split the text at byte ", at, " of its ", text.size(), ": ");
+  if (Searcher::IsOverLimit(error)) {
+    return absl::InvalidArgumentError(absl::StrCat(where, "the tokenizer's pattern takes more than ", kStepsOfText,
+                                                   " steps; use a shorter text, or a pattern that backtracks less"));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(where, ErrorText(error, nullptr), "; use a shorter text, or a pattern that backtracks less"));
+}
 
 }  // namespace
 
 absl::StatusOr<Pattern> Pattern::Compile(absl::string_view pattern, PatternSyntax syntax) {
   const bool literal = syntax == PatternSyntax::kLiteral;
-  const std::string source = literal ? std::string(pattern) : WithUnicodeSpaces(pattern);
-  const uint32_t options = PCRE2_UTF | (literal ? PCRE2_LITERAL : PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C);
-  int error = 0;
-  PCRE2_SIZE offset = 0;
-  pcre2_code* const code =
-      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(source.data()), source.size(), options, &error, &offset, nullptr);
-  if (code == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("the pattern ", pattern, " is malformed: ", ErrorText(error)));
+  if (!literal && (absl::StrContains(pattern, "[:punct:]") || absl::StrContains(pattern, "[:^punct:]"))) {
+    return absl::UnimplementedError(absl::StrCat(
+        "the pattern ", pattern,
+        " has [:punct:], which versions of Oniguruma read differently; write \\p{P}, or \\p{P}\\p{S}, instead"));
   }
-  Pattern result(std::shared_ptr<const pcre2_code>(
-      code, [](const pcre2_code* p) { pcre2_code_free(const_cast<pcre2_code*>(p)); }));
-  uint32_t matches_empty = 0;
-  CHECK_EQ(pcre2_pattern_info(code, PCRE2_INFO_MATCHEMPTY, &matches_empty), 0);
-  if (matches_empty) return absl::UnimplementedError(absl::StrCat("the pattern ", pattern, " matches the empty text"));
-  return result;
+  const std::lock_guard<std::mutex> lock(CompilerMutex());
+  onig_set_parse_depth_limit(kMaxDepth);
+  OnigRegexType* code = nullptr;
+  OnigErrorInfo info{};
+  const int error = onig_new(&code, Begin(pattern), End(pattern), ONIG_OPTION_NONE, ONIG_ENCODING_UTF8,
+                             literal ? ONIG_SYNTAX_ASIS : ONIG_SYNTAX_ONIGURUMA, &info);
+  if (error != ONIG_NORMAL) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the pattern ", pattern, " is malformed: ", ErrorText(error, &info)));
+  }
+  return Pattern(std::shared_ptr<OnigRegexType>(code, onig_free));
 }
 
 absl::StatusOr<std::vector<ByteRange>> Pattern::FindAll(absl::string_view text, int64_t* steps_left) const {
-  const Searcher searcher(code_.get(), text);
   std::vector<ByteRange> matches;
-  size_t at = 0;
-  while (at < text.size()) {
+  if (text.empty()) return matches;
+  const Searcher searcher(code_.get(), text);
+  for (size_t at = 0; at <= text.size();) {
     const int result = searcher.Search(at, steps_left);
-    if (result == PCRE2_ERROR_NOMATCH) break;
-    if (result == PCRE2_ERROR_MATCHLIMIT) {
-      return absl::InvalidArgumentError(absl::StrCat("cannot split the text at byte ", at, " of its ", text.size(),
-                                                     ": the tokenizer's pattern takes more than ", kStepsOfText,
-                                                     " steps; use a shorter text, or a pattern that backtracks less"));
-    }
-    if (result < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("cannot split the text at byte ", at, ": ", ErrorText(result)));
-    }
+    if (result == ONIG_MISMATCH) break;
+    if (result < 0) return SearchError(result, at, text);
     const ByteRange found = searcher.found();
-    if (found.begin < at || found.end <= found.begin) {  // \K within look-around can move a match's ends
+    const size_t end_of_last = matches.empty() ? 0 : matches.back().end;
+    if (found.begin < end_of_last || found.end < found.begin) {  // \K within look-around can move a match's ends
       return absl::InvalidArgumentError(absl::StrCat("the pattern's match after byte ", at, " does not advance"));
     }
+    const bool is_empty = found.begin == found.end;
+    at = is_empty ? CharacterBoundary(text, found.end + 1) : found.end;
+    if (is_empty && !matches.empty() && found.end == end_of_last) continue;
     matches.push_back(found);
-    at = found.end;
   }
   return matches;
 }

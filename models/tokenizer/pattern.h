@@ -1,6 +1,10 @@
 #ifndef MODELS_TOKENIZER_PATTERN_H_
 #define MODELS_TOKENIZER_PATTERN_H_
 
+// Regular expressions in the syntax of Oniguruma, the library of Hugging Face's tokenizers: the patterns of
+// tokenizer.json are written for it, and other libraries read some of them as something else without a complaint
+// ("[a-z&&[^x]]", "{,3}", "\h", "(?m:.)").
+
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -8,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-struct pcre2_real_code_8;  // PCRE2's compiled pattern
+struct re_pattern_buffer;  // Oniguruma's compiled pattern
 
 namespace reprise::models {
 
@@ -25,21 +29,22 @@ inline constexpr int64_t kStepsOfText = 10'000'000;
 
 enum class PatternSyntax { kRegex, kLiteral };
 
-// A regular expression over Unicode text, whose \s is Unicode's White_Space. Copyable; thread-safe.
+// A regular expression over Unicode text. Copyable; thread-safe.
 class Pattern {
  public:
-  // InvalidArgument for a malformed pattern; Unimplemented for one that matches the empty text.
+  // InvalidArgument for a malformed pattern; Unimplemented for one whose meaning depends on the version of Oniguruma.
   static absl::StatusOr<Pattern> Compile(absl::string_view pattern, PatternSyntax syntax = PatternSyntax::kRegex);
 
-  // Returns all matches from left to right; they do not overlap. Subtracts the steps that it takes from *steps_left,
-  // which is kStepsOfText at the start of a text; the number is a function of pattern and text alone. InvalidArgument
-  // if no steps are left, or a memory limit is reached. Precondition: valid UTF-8.
+  // Returns the matches from left to right, as Hugging Face's tokenizers find them; they do not overlap. An empty match
+  // counts, except one that follows a match. There are none in an empty text. Subtracts the steps that it takes from
+  // *steps_left, which is kStepsOfText at the start of a text; the number is a function of pattern and text alone.
+  // InvalidArgument if no steps are left, or a memory limit is reached. Precondition: valid UTF-8.
   absl::StatusOr<std::vector<ByteRange>> FindAll(absl::string_view text, int64_t* steps_left) const;
 
  private:
-  explicit Pattern(std::shared_ptr<const pcre2_real_code_8> code) : code_(std::move(code)) {}
+  explicit Pattern(std::shared_ptr<re_pattern_buffer> code) : code_(std::move(code)) {}
 
-  std::shared_ptr<const pcre2_real_code_8> code_;
+  std::shared_ptr<re_pattern_buffer> code_;
 };
 
 }  // namespace reprise::models

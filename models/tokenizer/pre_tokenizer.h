@@ -1,12 +1,13 @@
 #ifndef MODELS_TOKENIZER_PRE_TOKENIZER_H_
 #define MODELS_TOKENIZER_PRE_TOKENIZER_H_
 
-// Divides text into words; no token crosses the border of a word. The steps are those of Hugging Face's tokenizers: any
-// number of Split steps, then one ByteLevel step.
+// Divides text into words; no token crosses the border of a word. The steps are those of Hugging Face's tokenizers:
+// splits, and one ByteLevel, after which splits see the characters that stand for the text's bytes.
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,29 +16,36 @@
 
 namespace reprise::models {
 
+// What becomes of the parts of a text that match ("delimiters"), and of the parts between them.
 enum class SplitBehavior {
-  kIsolate,      // matches are words, and so is the text between them
-  kDropMatches,  // keeps only the text between matches
-  kKeepMatches,  // keeps only matches
+  kRemoved,             // delimiters are dropped
+  kIsolated,            // each part is a word
+  kMergedWithPrevious,  // a delimiter ends the part before it, unless that is a delimiter
+  kMergedWithNext,      // a delimiter begins the part after it, unless that is a delimiter
+  kContiguous,          // delimiters that follow each other are one word
 };
 
 struct SplitStep {
   Pattern pattern;
-  SplitBehavior behavior = SplitBehavior::kIsolate;
+  SplitBehavior behavior = SplitBehavior::kIsolated;
+  bool invert = false;  // the delimiters are the parts between the matches
+};
+
+struct ByteLevelStep {
+  bool add_prefix_space = false;     // to each piece that does not begin with a space
+  std::optional<SplitStep> words{};  // applied after that
 };
 
 struct PreTokenizer {
-  std::vector<SplitStep> splits;
-  bool add_prefix_space = false;   // to each piece from the splits that does not begin with a space
-  std::optional<SplitStep> words;  // applied last, as ByteLevel's own pattern
+  std::vector<std::variant<SplitStep, ByteLevelStep>> steps;  // at most one ByteLevelStep
 };
 
 // The pattern of GPT-2: contractions, letters, numbers, other characters, each with one space before it; then spaces.
 inline constexpr absl::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-// Returns the words of `text` in order, none empty. Steps and errors are those of Pattern::FindAll. Precondition: valid
-// UTF-8.
+// Returns the words of `text` in order, as bytes, none empty. Steps and errors are those of Pattern::FindAll.
+// Precondition: valid UTF-8.
 absl::StatusOr<std::vector<std::string>> PreTokenize(const PreTokenizer& pre_tokenizer, absl::string_view text,
                                                      int64_t* steps_left);
 

@@ -24,6 +24,7 @@ BytePairEncoder MakeEncoder(const TokenizerFile& file) {
     byte_tokens[byte] = found == file.vocabulary.end() ? -1 : found->second;
   }
   BytePairEncoder encoder(byte_tokens, file.merges);
+  if (file.unknown) encoder.SetUnknown(*file.unknown);
   if (!file.ignore_merges) return encoder;
   absl::flat_hash_map<std::string, int32_t> words;
   for (const auto& [token, id] : file.vocabulary) {
@@ -43,8 +44,8 @@ AddedTokenFinder MakeFinder(const TokenizerFile& file, bool normalized) {
   std::vector<AddedToken> tokens;
   for (AddedToken token : file.added_tokens) {
     if (token.normalized != normalized) continue;
-    if (normalized) token.content = Normalize(file.normalization, token.content);
-    tokens.push_back(std::move(token));
+    if (normalized) token.content = token.spelling;
+    if (!token.content.empty()) tokens.push_back(std::move(token));
   }
   return AddedTokenFinder(std::move(tokens));
 }
@@ -54,7 +55,7 @@ AddedTokenFinder MakeFinder(const TokenizerFile& file, bool normalized) {
 Tokenizer::Tokenizer(TokenizerFile file, std::string json, std::string config_json)
     : json_(std::move(json)),
       config_json_(std::move(config_json)),
-      normalization_(file.normalization),
+      normalizer_(std::move(file.normalizer)),
       pre_tokenizer_(std::move(file.pre_tokenizer)),
       encoder_(MakeEncoder(file)),
       before_normalization_(MakeFinder(file, false)),
@@ -63,8 +64,7 @@ Tokenizer::Tokenizer(TokenizerFile file, std::string json, std::string config_js
   for (const AddedToken& token : file.added_tokens) {
     ids_.emplace(token.content, token.id);
     if (token.special) special_.insert(token.id);
-    const std::string text = token.normalized ? Normalize(normalization_, token.content) : token.content;
-    bytes_of_id_.emplace(token.id, DecodedBytes(text));
+    bytes_of_id_.emplace(token.id, DecodedBytes(token.normalized ? token.spelling : token.content));
   }
   for (const auto& [token, id] : ids_) {
     bytes_of_id_.emplace(id, DecodedBytes(token));  // unless it is also an added token
@@ -121,7 +121,7 @@ absl::Status Tokenizer::EncodeWords(absl::string_view text, int64_t* steps_left,
 
 absl::Status Tokenizer::EncodeUnnormalized(absl::string_view text, int64_t* steps_left,
                                            std::vector<int32_t>& ids) const {
-  const std::string normalized = Normalize(normalization_, text);
+  ASSIGN_OR_RETURN(const std::string normalized, Normalize(normalizer_, text, steps_left));
   for (const TextSegment& segment : after_normalization_.Split(normalized)) {
     if (segment.token) {
       ids.push_back(*segment.token);

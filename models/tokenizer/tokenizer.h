@@ -2,8 +2,8 @@
 #define MODELS_TOKENIZER_TOKENIZER_H_
 
 // Byte-level BPE that gives the same tokens as Hugging Face's tokenizers from the same tokenizer.json. The exceptions
-// are letters, digits and marks that are newer than Unicode 11 (2018): their classes depend on the version of PCRE2 and
-// utf8proc.
+// are characters that are newer than Unicode 14 (2021): whether a pattern takes one as a letter, digit, mark or symbol
+// depends on the version of Oniguruma; tokenizers 0.23 has that of Unicode 16.
 
 #include <cstdint>
 #include <optional>
@@ -68,7 +68,7 @@ class Tokenizer {
   absl::Status EncodeWords(absl::string_view text, int64_t* steps_left, std::vector<int32_t>& ids) const;
 
   std::string json_, config_json_;
-  Normalization normalization_;
+  Normalizer normalizer_;
   PreTokenizer pre_tokenizer_;
   BytePairEncoder encoder_;
   AddedTokenFinder before_normalization_, after_normalization_;

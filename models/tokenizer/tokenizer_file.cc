@@ -1,22 +1,16 @@
 #include "models/tokenizer/tokenizer_file.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/json/json.h"
+#include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "models/tokenizer/tokenizer_file_sections.h"
 
 namespace reprise::models {
 namespace {
-
-// Returns the parts of a Sequence under `list_key`, or the value itself.
-absl::StatusOr<std::vector<JsonValue>> Parts(const JsonValue& value, absl::string_view list_key) {
-  ASSIGN_OR_RETURN(const absl::string_view type, TypeOf(value));
-  if (type != "Sequence") return std::vector<JsonValue>{value};
-  ASSIGN_OR_RETURN(const JsonValue list, value.Get(list_key));
-  return list.Elements();
-}
 
 absl::Status RequireByteLevelDecoder(const JsonValue& root) {
   ASSIGN_OR_RETURN(const JsonValue decoder, root.Get("decoder"));
@@ -25,6 +19,17 @@ absl::Status RequireByteLevelDecoder(const JsonValue& root) {
   ASSIGN_OR_RETURN(const absl::string_view type, TypeOf(parts[0]));
   return type == "ByteLevel" ? absl::OkStatus()
                              : Unsupported(parts[0], absl::StrCat("a decoder of type ", type), "ByteLevel");
+}
+
+absl::Status NormalizeTokens(const Normalizer& normalizer, std::vector<AddedToken>& tokens) {
+  for (AddedToken& token : tokens) {
+    int64_t steps_left = kStepsOfText;
+    if (!token.normalized) continue;
+    absl::StatusOr<std::string> spelling = Normalize(normalizer, token.content, &steps_left);
+    if (!spelling.ok()) return WithContext(spelling.status(), absl::StrCat("the token ", token.content));
+    token.spelling = *std::move(spelling);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RequireVersion(const JsonValue& root) {
@@ -52,14 +57,26 @@ absl::StatusOr<bool> FlagOr(const JsonValue& object, absl::string_view key, bool
   return value->Bool();
 }
 
-absl::StatusOr<Normalization> ReadNormalizerSection(const std::optional<JsonValue>& normalizer) {
-  if (!normalizer) return Normalization::kNone;
-  ASSIGN_OR_RETURN(const std::vector<JsonValue> parts, Parts(*normalizer, "normalizers"));
-  for (const JsonValue& part : parts) {
-    ASSIGN_OR_RETURN(const absl::string_view type, TypeOf(part));
-    if (type != "NFC") return Unsupported(part, absl::StrCat("a normalizer of type ", type), "NFC");
+absl::StatusOr<std::vector<JsonValue>> Parts(const JsonValue& value, absl::string_view list_key) {
+  ASSIGN_OR_RETURN(const absl::string_view type, TypeOf(value));
+  if (type != "Sequence") return std::vector<JsonValue>{value};
+  ASSIGN_OR_RETURN(const JsonValue list, value.Get(list_key));
+  ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, list.Elements());
+  std::vector<JsonValue> result;
+  for (const JsonValue& element : elements) {
+    ASSIGN_OR_RETURN(const std::vector<JsonValue> parts, Parts(element, list_key));
+    result.insert(result.end(), parts.begin(), parts.end());
   }
-  return parts.empty() ? Normalization::kNone : Normalization::kNfc;
+  return result;
+}
+
+absl::StatusOr<Pattern> ReadPattern(const JsonValue& value) {
+  const auto regex = value.Find("Regex"), literal = value.Find("String");
+  if (regex.has_value() == literal.has_value()) return value.Error("expected an object with one of Regex and String");
+  ASSIGN_OR_RETURN(const absl::string_view text, (regex ? *regex : *literal).String());
+  absl::StatusOr<Pattern> pattern = Pattern::Compile(text, regex ? PatternSyntax::kRegex : PatternSyntax::kLiteral);
+  if (!pattern.ok()) return WithContext(pattern.status(), value.place());
+  return pattern;
 }
 
 absl::Status RequirePlainPostProcessor(const std::optional<JsonValue>& post_processor) {
@@ -67,15 +84,17 @@ absl::Status RequirePlainPostProcessor(const std::optional<JsonValue>& post_proc
   ASSIGN_OR_RETURN(const std::vector<JsonValue> parts, Parts(*post_processor, "processors"));
   for (const JsonValue& part : parts) {
     ASSIGN_OR_RETURN(const absl::string_view type, TypeOf(part));
-    if (type == "ByteLevel") continue;  // it only trims offsets
+    // These only trim offsets and put tokens around the text.
+    if (type == "ByteLevel" || type == "BertProcessing" || type == "RobertaProcessing") continue;
     if (type != "TemplateProcessing") {
-      return Unsupported(part, absl::StrCat("a post-processor of type ", type), "ByteLevel or TemplateProcessing");
+      return Unsupported(part, absl::StrCat("a post-processor of type ", type),
+                         "BertProcessing, ByteLevel, RobertaProcessing or TemplateProcessing");
     }
     ASSIGN_OR_RETURN(const JsonValue single, part.Get("single"));
     ASSIGN_OR_RETURN(const std::vector<JsonValue> pieces, single.Elements());
-    for (const JsonValue& piece : pieces) {
-      if (piece.Find("SpecialToken")) return Unsupported(piece, "a token around the text", "the text alone");
-    }
+    const auto texts = std::count_if(pieces.begin(), pieces.end(),
+                                     [](const JsonValue& piece) { return piece.Find("Sequence").has_value(); });
+    if (texts != 1) return Unsupported(single, absl::StrCat("the text ", texts, " times"), "once");
   }
   return absl::OkStatus();
 }
@@ -87,10 +106,11 @@ absl::StatusOr<TokenizerFile> ParseTokenizerFile(absl::string_view json) {
   RETURN_IF_ERROR(RequireVersion(root));
   ASSIGN_OR_RETURN(const JsonValue model, root.Get("model"));
   RETURN_IF_ERROR(ReadModelSection(model, file));
-  ASSIGN_OR_RETURN(file.normalization, ReadNormalizerSection(root.Find("normalizer")));
+  ASSIGN_OR_RETURN(file.normalizer, ReadNormalizerSection(root.Find("normalizer")));
   ASSIGN_OR_RETURN(const JsonValue pre_tokenizer, root.Get("pre_tokenizer"));
   ASSIGN_OR_RETURN(file.pre_tokenizer, ReadPreTokenizerSection(pre_tokenizer));
   ASSIGN_OR_RETURN(file.added_tokens, ReadAddedTokensSection(root.Find("added_tokens"), file.vocabulary));
+  RETURN_IF_ERROR(NormalizeTokens(file.normalizer, file.added_tokens));
   RETURN_IF_ERROR(RequirePlainPostProcessor(root.Find("post_processor")));
   RETURN_IF_ERROR(RequireByteLevelDecoder(root));
   return file;

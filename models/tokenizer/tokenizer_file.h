@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ struct TokenizerFile {
   absl::flat_hash_map<std::string, int32_t> vocabulary;  // as written in the file; ids are distinct, not negative
   std::vector<Merge> merges;                             // by rank; no pair appears twice
   bool ignore_merges = false;
-  Normalization normalization = Normalization::kNone;
+  std::optional<UnknownToken> unknown;  // none also if every byte has a token
+  Normalizer normalizer;
   PreTokenizer pre_tokenizer;
   std::vector<AddedToken> added_tokens;  // contents and ids are distinct, and match the vocabulary
 };

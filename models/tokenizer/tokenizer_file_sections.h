@@ -15,21 +15,28 @@ namespace reprise::models {
 // Reads "model": fills vocabulary, merges and ignore_merges.
 absl::Status ReadModelSection(const JsonValue& model, TokenizerFile& file);
 
-// Reads "pre_tokenizer": ByteLevel, or a Sequence of Split and Digits that ends in ByteLevel.
+// Reads "pre_tokenizer": ByteLevel, alone or in a Sequence with steps that split.
 absl::StatusOr<PreTokenizer> ReadPreTokenizerSection(const JsonValue& pre_tokenizer);
 
-// Reads "normalizer": null (none), NFC, or a Sequence of those.
-absl::StatusOr<Normalization> ReadNormalizerSection(const std::optional<JsonValue>& normalizer);
+// Reads "normalizer": null (none), one step, or a Sequence.
+absl::StatusOr<Normalizer> ReadNormalizerSection(const std::optional<JsonValue>& normalizer);
 
 // Reads "added_tokens", which must be consistent with the vocabulary.
 absl::StatusOr<std::vector<AddedToken>> ReadAddedTokensSection(
     const std::optional<JsonValue>& tokens, const absl::flat_hash_map<std::string, int32_t>& vocabulary);
 
-// Checks "post_processor", which must add no tokens.
+// Checks "post_processor": without the tokens that it adds around a text, which Encode leaves out, the text must be
+// itself.
 absl::Status RequirePlainPostProcessor(const std::optional<JsonValue>& post_processor);
 
 // Unimplemented "<place>: <what> is not supported; only <supported> is".
 absl::Status Unsupported(const JsonValue& value, absl::string_view what, absl::string_view supported);
+
+// Reads a pattern: {"Regex": ...} or {"String": ...}.
+absl::StatusOr<Pattern> ReadPattern(const JsonValue& value);
+
+// Returns the value itself, or the parts of a Sequence, which are in its member `list_key`, and of Sequences in it.
+absl::StatusOr<std::vector<JsonValue>> Parts(const JsonValue& value, absl::string_view list_key);
 
 // Returns the member "type" of an object.
 absl::StatusOr<absl::string_view> TypeOf(const JsonValue& object);

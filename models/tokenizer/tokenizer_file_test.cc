@@ -1,6 +1,8 @@
 #include "models/tokenizer/tokenizer_file.h"
 
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/testing/status_matchers.h"
@@ -45,38 +47,95 @@ TEST(TokenizerFileTest, ReadsVocabularyMergesAndAddedTokens) {
   EXPECT_EQ(file.merges[1].right, 'c');
   EXPECT_EQ(file.merges[1].merged, 129);
   EXPECT_TRUE(file.ignore_merges);
-  EXPECT_EQ(file.normalization, Normalization::kNfc);
+  ASSERT_EQ(file.normalizer.size(), 1u);
+  EXPECT_EQ(std::get<UnicodeForm>(file.normalizer[0]), UnicodeForm::kNfc);
   ASSERT_EQ(file.added_tokens.size(), 3u);
   EXPECT_EQ(file.added_tokens[1].content, "<eos>");
   EXPECT_TRUE(file.added_tokens[1].special);
-  EXPECT_FALSE(file.pre_tokenizer.words.has_value());
+  ASSERT_EQ(file.pre_tokenizer.steps.size(), 1u);
+  EXPECT_FALSE(std::get<ByteLevelStep>(file.pre_tokenizer.steps[0]).words.has_value());
 }
 
+// Returns the result with this Sequence, the JSON text of its steps.
+absl::StatusOr<TokenizerFile> WithSteps(const std::string& steps) {
+  return With("/pre_tokenizer", R"({"type": "Sequence", "pretokenizers": [)" + steps + "]}");
+}
+
+constexpr char kByteLevel[] = R"({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false})";
+
 TEST(TokenizerFileTest, ReadsEveryPreTokenizer) {
-  EXPECT_TRUE(With("/pre_tokenizer", R"({"type": "ByteLevel", "add_prefix_space": true})")->pre_tokenizer.words);
-  const std::string byte_level = R"({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false})";
-  const auto sequence = [&](const std::string& steps) {
-    return With("/pre_tokenizer", R"({"type": "Sequence", "pretokenizers": [)" + steps + byte_level + "]}");
-  };
+  ASSERT_OK_AND_ASSIGN(const TokenizerFile gpt2,
+                       With("/pre_tokenizer", R"({"type": "ByteLevel", "add_prefix_space": true})"));
+  EXPECT_TRUE(std::get<ByteLevelStep>(gpt2.pre_tokenizer.steps[0]).words.has_value());
   ASSERT_OK_AND_ASSIGN(
       const TokenizerFile file,
-      sequence(R"({"type": "Split", "pattern": {"Regex": "x"}, "behavior": "Isolated", "invert": false},)"
-               R"({"type": "Split", "pattern": {"String": "."}, "behavior": "Removed", "invert": false},)"
-               R"({"type": "Split", "pattern": {"Regex": "\\w+"}, "behavior": "Removed", "invert": true},)"
-               R"({"type": "Digits", "individual_digits": true},)"));
-  std::vector<SplitBehavior> behaviors;
-  for (const SplitStep& step : file.pre_tokenizer.splits) behaviors.push_back(step.behavior);
-  EXPECT_THAT(behaviors, ::testing::ElementsAre(SplitBehavior::kIsolate, SplitBehavior::kDropMatches,
-                                                SplitBehavior::kKeepMatches, SplitBehavior::kIsolate));
-  EXPECT_THAT(sequence(R"({"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"},)"),
+      WithSteps(R"({"type": "Split", "pattern": {"Regex": "x"}, "behavior": "MergedWithNext", "invert": false},)"
+                R"({"type": "Split", "pattern": {"String": "."}, "behavior": "Removed", "invert": true},)"
+                R"({"type": "Punctuation"}, {"type": "Punctuation", "behavior": "Contiguous"},)"
+                R"({"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": true}]},)" +
+                std::string(kByteLevel) + R"(,{"type": "Digits", "individual_digits": false})"));
+  std::vector<std::pair<SplitBehavior, bool>> splits;
+  for (const auto& step : file.pre_tokenizer.steps) {
+    const auto* const split = std::get_if<SplitStep>(&step);
+    if (split != nullptr) splits.emplace_back(split->behavior, split->invert);
+  }
+  EXPECT_THAT(splits, ::testing::ElementsAre(
+                          std::pair(SplitBehavior::kMergedWithNext, false), std::pair(SplitBehavior::kRemoved, true),
+                          std::pair(SplitBehavior::kIsolated, false), std::pair(SplitBehavior::kContiguous, false),
+                          std::pair(SplitBehavior::kIsolated, false), std::pair(SplitBehavior::kContiguous, false)));
+  EXPECT_TRUE(std::holds_alternative<ByteLevelStep>(file.pre_tokenizer.steps[5]));
+}
+
+TEST(TokenizerFileTest, APreTokenizerAtFaultIsNamedByItsPlace) {
+  EXPECT_THAT(WithSteps(R"({"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"})"),
               StatusIs(kInvalid, HasSubstr("/pre_tokenizer/pretokenizers/0/pattern: the pattern ( is malformed")));
-  EXPECT_THAT(sequence(R"({"type": "Split", "pattern": "x", "behavior": "Isolated"},)"),
+  EXPECT_THAT(WithSteps(R"({"type": "Split", "pattern": "x", "behavior": "Isolated"})"),
               StatusIs(kInvalid, HasSubstr("/pattern: expected an object with one of Regex and String")));
-  EXPECT_THAT(sequence(R"({"type": "Split", "pattern": {"String": "x"}, "behavior": "MergedWithNext"},)"),
-              StatusIs(kUnimplemented, HasSubstr("/behavior: MergedWithNext is not supported; only Isolated or "
-                                                 "Removed is")));
-  EXPECT_THAT(sequence(byte_level + ","),
-              StatusIs(kUnimplemented, HasSubstr("/pretokenizers/0: a pre-tokenizer of type ByteLevel here")));
+  EXPECT_THAT(WithSteps(R"({"type": "Split", "pattern": {"String": "x"}, "behavior": "Doubled"})"),
+              StatusIs(kUnimplemented, HasSubstr("/behavior: Doubled is not supported; only Removed, Isolated, "
+                                                 "MergedWithPrevious, MergedWithNext or Contiguous is")));
+  EXPECT_THAT(WithSteps(R"({"type": "CharDelimiterSplit", "delimiter": ""})"),
+              StatusIs(kInvalid, HasSubstr("/0/delimiter: expected a character")));
+  EXPECT_THAT(
+      WithSteps(std::string(kByteLevel) + "," + kByteLevel),
+      StatusIs(kUnimplemented, HasSubstr("/pretokenizers/1: a second ByteLevel is not supported; only one is")));
+  EXPECT_THAT(WithSteps(R"({"type": "Digits", "individual_digits": false})"),
+              StatusIs(kUnimplemented,
+                       "/pre_tokenizer: a pre-tokenizer without ByteLevel is not supported; only "
+                       "byte-level BPE is"));
+  EXPECT_THAT(
+      WithSteps(R"({"type": "Metaspace"})"),
+      StatusIs(kUnimplemented, HasSubstr("/pretokenizers/0: a pre-tokenizer of type Metaspace is not supported")));
+}
+
+TEST(TokenizerFileTest, AModelWithMergesAndWithoutATypeIsBpe) {
+  Json json = Json::parse(AsciiTokenizerJson());
+  json["model"].erase("type");
+  EXPECT_OK(ParseTokenizerFile(json.dump()));
+  json["model"].erase("merges");
+  EXPECT_THAT(ParseTokenizerFile(json.dump()), StatusIs(kInvalid, "/model/type is missing"));
+}
+
+TEST(TokenizerFileTest, APairThatAppearsTwiceHasItsLastRankAndTheVersionLineIsNoPair) {
+  Json json = Json::parse(AsciiTokenizerJson());
+  json["model"]["vocab"]["ab"] = 128;
+  json["model"]["vocab"]["bc"] = 129;
+  json["model"]["merges"] = {"#version: 0.2", "a b", "b c", "a b"};
+  ASSERT_OK_AND_ASSIGN(const TokenizerFile file, ParseTokenizerFile(json.dump()));
+  ASSERT_EQ(file.merges.size(), 2u);
+  EXPECT_EQ(file.merges[0].merged, 129);
+  EXPECT_EQ(file.merges[1].merged, 128);
+}
+
+// Encode leaves out the tokens that a post-processor puts around a text.
+TEST(TokenizerFileTest, APostProcessorMayPutTokensAroundTheText) {
+  EXPECT_OK(With("/post_processor/single/1", R"({"SpecialToken": {"id": "<bos>", "type_id": 0}})"));
+  EXPECT_OK(With("/post_processor", R"({"type": "RobertaProcessing", "sep": ["<eos>", 1], "cls": ["<bos>", 2]})"));
+  EXPECT_OK(With("/post_processor", R"({"type": "BertProcessing", "sep": ["<eos>", 1], "cls": ["<bos>", 2]})"));
+  ExpectError("/post_processor/single", R"([])", kUnimplemented,
+              "/post_processor/single: the text 0 times is not supported; only once is");
+  ExpectError("/post_processor/single/1", R"({"Sequence": {"id": "A", "type_id": 0}})", kUnimplemented,
+              "/post_processor/single: the text 2 times is not supported; only once is");
 }
 
 TEST(TokenizerFileTest, AMalformedModelIsNamedByItsPlace) {
@@ -91,10 +150,6 @@ TEST(TokenizerFileTest, AMalformedModelIsNamedByItsPlace) {
   ExpectError("/model/merges", R"([["a", 1]])", kInvalid, "/model/merges/0/1: expected a string, found a number");
   ExpectError("/model/merges", R"(["a zz"])", kInvalid, "/model/merges/0: \"zz\" is not in the vocabulary");
   ExpectError("/model/merges", R"(["a b"])", kInvalid, "/model/merges/0: \"ab\" is not in the vocabulary");
-  Json json = Json::parse(AsciiTokenizerJson());
-  json["model"]["vocab"]["ab"] = 128;
-  json["model"]["merges"] = {"a b", "a b"};
-  EXPECT_THAT(ParseTokenizerFile(json.dump()), StatusIs(kInvalid, "/model/merges/1: the pair appears twice"));
 }
 
 TEST(TokenizerFileTest, AMalformedAddedTokenIsNamedByItsPlace) {
@@ -110,16 +165,21 @@ TEST(TokenizerFileTest, AnotherKindOfTokenizerIsUnimplemented) {
   ExpectError("/version", "\"2.0\"", kUnimplemented, "/version: version 2.0 is not supported; only 1.0 is");
   ExpectError("/model/type", "\"Unigram\"", kUnimplemented, "/model: a model of type Unigram is not supported");
   ExpectError("/model/dropout", "0.1", kUnimplemented, "/model/dropout: dropout of merges is not supported");
-  ExpectError("/model/unk_token", "\"<pad>\"", kUnimplemented, "/model/unk_token: a token for unknown bytes");
-  ExpectError("/model/byte_fallback", "true", kUnimplemented, "/model/byte_fallback: true is not supported");
+  ExpectError("/model/unk_token", "\"<unk>\"", kInvalid, "/model/unk_token: \"<unk>\" is not in the vocabulary");
+  ExpectError("/model/byte_fallback", "true", kUnimplemented,
+              "/model/byte_fallback: true with bytes that have no token is not supported; only false is");
   ExpectError("/model/end_of_word_suffix", "\"</w>\"", kUnimplemented, "/model/end_of_word_suffix: \"</w>\"");
-  ExpectError("/normalizer", R"({"type": "Lowercase"})", kUnimplemented, "/normalizer: a normalizer of type Lowercase");
-  ExpectError("/pre_tokenizer", R"({"type": "Whitespace"})", kUnimplemented, "a last pre-tokenizer of type Whitespace");
+  ExpectError("/normalizer", R"({"type": "Nmt"})", kUnimplemented,
+              "/normalizer: a normalizer of type Nmt is not supported; only NFC, NFD, NFKC, NFKD, Lowercase, Prepend, "
+              "Replace or Strip is");
+  ExpectError(
+      "/pre_tokenizer", R"({"type": "Whitespace"})", kUnimplemented,
+      "/pre_tokenizer: a pre-tokenizer of type Whitespace is not supported; only ByteLevel, CharDelimiterSplit, "
+      "Digits, Punctuation, Split or WhitespaceSplit is");
   ExpectError("/pre_tokenizer", "null", kInvalid, "/pre_tokenizer is missing");
   ExpectError("/decoder", R"({"type": "WordPiece"})", kUnimplemented, "/decoder: a decoder of type WordPiece");
-  ExpectError("/post_processor", R"({"type": "BertProcessing"})", kUnimplemented, "a post-processor of type Bert");
-  ExpectError("/post_processor/single/0", R"({"SpecialToken": {"id": "<bos>", "type_id": 0}})", kUnimplemented,
-              "/post_processor/single/0: a token around the text is not supported; only the text alone is");
+  ExpectError("/post_processor", R"({"type": "Reversed"})", kUnimplemented,
+              "/post_processor: a post-processor of type Reversed is not supported");
 }
 
 }  // namespace

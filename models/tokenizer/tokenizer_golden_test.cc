@@ -1,4 +1,4 @@
-// Tests every case of the golden tokenizers, which Hugging Face's tokenizers produced.
+// Tests every case of the golden tokenizers and of testdata/tokenizers.json, which Hugging Face's tokenizers produced.
 
 #include <filesystem>
 #include <fstream>
@@ -64,6 +64,33 @@ TEST(TokenizerGoldenTest, EveryCaseIsExact) {
     ++files;
   }
   EXPECT_GT(files, 0);
+}
+
+// Normalizers, pre-tokenizers, post-processors, models and added tokens as files have them.
+TEST(TokenizerGoldenTest, EveryFileGivesTheSameTokensAsInTokenizers) {
+  const Json data = ReadJson("models/tokenizer/testdata/tokenizers.json");
+  const std::vector<std::string> texts = data["texts"];
+  ASSERT_GT(data["files"].size(), 0u);
+  for (const Json& file : data["files"]) {
+    SCOPED_TRACE(file["name"]);
+    Json source = data["base"];
+    source.merge_patch(file["patch"]);
+    const absl::StatusOr<Tokenizer> tokenizer = Tokenizer::FromJson(source.dump());
+    EXPECT_OK(tokenizer);
+    if (!tokenizer.ok()) continue;
+    ASSERT_EQ(file["ids"].size(), texts.size());
+    for (size_t i = 0; i < texts.size(); ++i) {
+      SCOPED_TRACE(texts[i]);
+      const std::vector<int32_t> ids = file["ids"][i];
+      const absl::StatusOr<std::vector<int32_t>> encoded = tokenizer->Encode(texts[i]);
+      EXPECT_OK(encoded);
+      if (encoded.ok()) {
+        EXPECT_EQ(*encoded, ids);
+      }
+      EXPECT_EQ(tokenizer->Decode(ids),
+                file["decoded"][i].is_null() ? texts[i] : file["decoded"][i].get<std::string>());
+    }
+  }
 }
 
 }  // namespace

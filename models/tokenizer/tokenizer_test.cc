@@ -78,6 +78,30 @@ TEST(TokenizerTest, IgnoreMergesTakesWholeWords) {
   EXPECT_THAT(*with_merges(false).Encode("abc"), ElementsAre(128, 'c'));
 }
 
+TEST(TokenizerTest, BytesWithoutATokenBecomeTheUnknownToken) {
+  const auto with_unknown = [](bool fuse) {
+    return *With([&](Json& json) {
+      json["model"]["unk_token"] = "<pad>";
+      json["model"]["fuse_unk"] = fuse;
+    });
+  };
+  EXPECT_THAT(*with_unknown(false).Encode("a\u00e9b\u00e9"), ElementsAre('a', 0, 0, 'b', 0, 0));
+  EXPECT_THAT(*with_unknown(true).Encode("a\u00e9b\u00e9"), ElementsAre('a', 0, 'b', 0));
+}
+
+TEST(TokenizerTest, ATokenThatNormalizationEmptiesIsNotFound) {
+  const auto tokenizer = With([](Json& json) {
+    json["normalizer"] = Json::parse(R"({"type": "Strip", "strip_left": true, "strip_right": true})");
+    Json token = json["added_tokens"][0];
+    token["id"] = 128;
+    token["content"] = "  ";
+    token["normalized"] = true;
+    json["added_tokens"].push_back(token);
+  });
+  ASSERT_OK(tokenizer);
+  EXPECT_THAT(*tokenizer->Encode(" a  b "), ElementsAre('a', ' ', ' ', 'b'));
+}
+
 TEST(TokenizerTest, TheConfigNamesSpecialTokens) {
   ASSERT_OK_AND_ASSIGN(const Tokenizer tokenizer,
                        Tokenizer::FromJson(AsciiTokenizerJson(), AsciiTokenizerConfigJson()));
