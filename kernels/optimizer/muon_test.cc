@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/optimizer/gram_schmidt.h"
 #include "kernels/optimizer/orthogonalize.h"
 #include "kernels/products/reference.h"
 #include "kernels/testing/kernel_testing.h"
@@ -263,6 +265,40 @@ TEST(OrthogonalizeTest, HasTheNumbersOfAnExactDecomposition) {
   double squares = 0;
   for (const float value : rounded) squares += static_cast<double>(value) * static_cast<double>(value);
   EXPECT_NEAR(squares, 2, 1e-5);
+}
+
+// An expert's gradient has the rank of its number of tokens; what its rounding to floats adds is no direction of it.
+TEST(OrthogonalizeTest, LeavesOutTheDirectionsThatOnlyTheRoundingOfFloatsHas) {
+  for (const auto& [rows, width, tokens] : {std::tuple{12, 20, 3}, {20, 12, 1}, {40, 40, 7}, {1, 30, 1}}) {
+    SCOPED_TRACE(tokens);
+    const std::vector<float> error_TR = RandomNormals(tokens * rows, 3), input_TC = RandomNormals(tokens * width, 4);
+    std::vector<float> x(static_cast<size_t>(rows * width));
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < width; ++c) {
+        float& sum = x[static_cast<size_t>(r * width + c)];
+        for (int64_t t = 0; t < tokens; ++t) {
+          sum =
+              std::fma(error_TR[static_cast<size_t>(t * rows + r)], input_TC[static_cast<size_t>(t * width + c)], sum);
+        }
+      }
+    }
+    Orthogonalize({x.data(), rows, width});
+    double squares = 0;
+    for (const float value : x) squares += static_cast<double>(value) * static_cast<double>(value);
+    EXPECT_NEAR(squares, tokens, 1e-5);
+    // A direction at right angles to the inputs of all tokens: the update is 0 along it.
+    std::vector<double> basis_KC(input_TC.begin(), input_TC.end());
+    for (const float value : RandomNormals(width, 5)) basis_KC.push_back(static_cast<double>(value));
+    GramSchmidt({basis_KC.data(), tokens + 1, width});
+    for (int64_t r = 0; r < rows; ++r) {
+      double along = 0;
+      for (int64_t c = 0; c < width; ++c) {
+        along += static_cast<double>(x[static_cast<size_t>(r * width + c)]) *
+                 basis_KC[static_cast<size_t>(tokens * width + c)];
+      }
+      EXPECT_NEAR(along, 0, 1e-6);
+    }
+  }
 }
 
 TEST(OrthogonalizeTest, NewtonSchulzBringsSingularValuesNearOne) {

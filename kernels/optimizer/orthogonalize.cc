@@ -16,7 +16,7 @@ namespace {
 constexpr float kOfX = 3.4445f, kOfA = -4.7750f, kOfASquared = 2.0315f;
 constexpr double kSmallestNorm = 1e-7;
 constexpr int kMostSweeps = 60;          // about ten suffice
-constexpr double kEpsilon = 0x1p-52;     // of a double
+constexpr double kEpsilon = 0x1p-23;     // of a float, which the elements are
 constexpr double kOrthogonal = 0x1p-46;  // cosine of two columns that need no rotation
 
 double FrobeniusNorm(const std::vector<float>& x) {

@@ -18,10 +18,11 @@ namespace reprise::kernels {
 void NewtonSchulz(int64_t steps, const Rows& x);
 
 // x becomes U V^T, from a one-sided Jacobi decomposition in double (Hestenes 1958): pairs of columns are rotated until
-// all are orthogonal, in a fixed order. Singular values below the largest one times 2^-52 times the larger dimension
-// are taken for 0, and their directions left out: the result has the rank of x, and a zero matrix stays zero. Takes
-// about ten sweeps of rows cols min(rows, cols) operations each: for matrices of some hundred columns. x must be dense
-// and finite.
+// all are orthogonal, in a fixed order. Singular values up to the largest one times 2^-23, a float's epsilon, times the
+// larger dimension are what the rounding of the elements leaves of 0 (the tolerance of matrix_rank in NumPy and
+// PyTorch): their directions are left out. So the result has the rank of x, and a zero matrix stays zero. Takes about
+// ten sweeps of rows cols min(rows, cols) operations each: for matrices of some hundred columns. x must be dense and
+// finite.
 void Orthogonalize(const Rows& x);
 
 }  // namespace reprise::kernels
