@@ -20,23 +20,28 @@ struct Steps {
 };
 
 Steps StepsOf(const ScoredTokens& episode, const StepGroupOptions& options) {
-  if (!episode.turn_T.empty()) CHECK_EQ(static_cast<int64_t>(episode.turn_T.size()), episode.num_tokens);
+  const bool has_turns = !episode.turn_T.empty();
+  if (has_turns) CHECK_EQ(static_cast<int64_t>(episode.turn_T.size()), episode.num_tokens);
+  const std::vector<uint8_t> of_turns_T =
+      has_turns ? MaskWithAllTurns(episode.mask_T, episode.turn_T) : std::vector<uint8_t>();
+  const absl::Span<const uint8_t> mask_T = has_turns ? absl::MakeConstSpan(of_turns_T) : episode.mask_T;
   const std::vector<double> reward_T =
-      TokenRewards(episode.num_tokens, episode.score, episode.kl_T, episode.mask_T, options.beta, episode.earned_T);
+      TokenRewards(episode.num_tokens, episode.score, episode.kl_T, mask_T, options.beta, episode.earned_T);
   Steps steps;
   std::vector<double> reward_K;
   for (size_t t = 0; t < reward_T.size(); ++t) {
-    if (!episode.mask_T.empty() && episode.mask_T[t] == 0) {
+    if (!mask_T.empty() && mask_T[t] == 0) {
       steps.place_T.push_back(-1);
       continue;
     }
-    const int64_t step = episode.turn_T.empty() ? static_cast<int64_t>(t) : episode.turn_T[t];
+    const int64_t step = has_turns ? episode.turn_T[t] : static_cast<int64_t>(t);
     if (steps.step_K.empty() || steps.step_K.back() != step) {
       steps.step_K.push_back(step);
       reward_K.push_back(0.0);
     }
     reward_K.back() += reward_T[t];
-    steps.place_T.push_back(static_cast<int64_t>(steps.step_K.size()) - 1);
+    const bool is_learned = episode.mask_T.empty() || episode.mask_T[t] != 0;
+    steps.place_T.push_back(is_learned ? static_cast<int64_t>(steps.step_K.size()) - 1 : -1);
   }
   steps.return_K = DiscountedReturns(reward_K, {}, options.gamma);
   return steps;

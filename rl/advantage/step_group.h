@@ -8,10 +8,11 @@
 // undivided unless the scale is kGroup; leave-one-out: A_it = R_it - mean_{j has t, j != i} R_jt; compared with
 // nothing: A_it = R_it. gamma 0 compares the steps' own rewards.
 //
-// A step is a turn of the episode, or a position where it has no turns. An episode has the steps at which the policy
-// sampled a token; others are skipped, undiscounted (rl/advantage/token_rewards.h). A step's reward is that of its
-// tokens; the score is added at the last step. Where steps are compared, a step that a single episode of the prompt has
-// has nothing to be compared with: its advantage is 0. So is that of a step in which all R are equal.
+// A step is a turn of the episode, whether any of its tokens is learned or not: one of which none is has a reward and
+// is compared with, but nothing is learned from its advantage. Where an episode has no turns, a step is a position, and
+// masked ones are skipped, undiscounted (rl/advantage/token_rewards.h). A step's reward is that of its tokens; the
+// score is added at the last step. Where steps are compared, a step that a single episode of the prompt has has nothing
+// to be compared with: its advantage is 0. So is that of a step in which all R are equal.
 
 #include <cstdint>
 #include <vector>

@@ -64,17 +64,44 @@ TEST(StepGroupTest, ComparesDiscountedRewardsToGo) {
   EXPECT_EQ(Of({{1, 2, 4}, {3}}, {.gamma = 1}), (Table{{2, 0, 0}, {-2}}));
 }
 
-// Turns of two tokens, one and none, and an observation before the second.
+// Turns of two tokens and one, and an observation before the second.
 TEST(StepGroupTest, TokensOfATurnAreOneStepAndObservationsAreNone) {
-  const std::vector<int32_t> turn_T = {0, 0, 1, 1, 3}, other_T = {0, 1};
+  const std::vector<int32_t> turn_T = {0, 0, 1, 1, 2}, other_T = {0, 1};
   const std::vector<uint8_t> mask_T = {1, 1, 0, 1, 1};
-  const std::vector<double> earned_T = {0, 1, kNan, 2, 0}, earned_of_other_T = {3, 4};
+  const std::vector<double> earned_T = {0, 1, 0, 2, 0}, earned_of_other_T = {3, 4};
   const std::vector<ScoredTokens> episode_N = {
       {.num_tokens = 5, .score = 8, .mask_T = mask_T, .earned_T = earned_T, .turn_T = turn_T},
       {.num_tokens = 2, .earned_T = earned_of_other_T, .turn_T = other_T}};
   EXPECT_EQ(StepGroupAdvantages(episode_N, 2, {}), (Table{{-1, -1, 0, -1, 0}, {1, 1}}));
-  // A turn without a token of the policy is skipped, undiscounted: 1 + 0.5 (2 + 0.5 x 8), 2 + 0.5 x 8; 3 + 0.5 x 4, 4.
+  // 1 + 0.5 (2 + 0.5 x 8), 2 + 0.5 x 8; 3 + 0.5 x 4, 4.
   EXPECT_EQ(StepGroupAdvantages(episode_N, 2, {.gamma = 0.5}), (Table{{-0.5, -0.5, 0, 1, 0}, {0.5, -1}}));
+}
+
+// Every turn costs 0.1, and gamma is 0.9. Four episodes: an answer that is wrong; a look and the right answer, -0.1 +
+// 0.9 (1 - 0.1) = 0.71; a look and a wrong answer, -0.1 - 0.09 = -0.19; and one action that is not found, of which no
+// token is learned, -0.1. The first is compared with all three others: -0.1 - (0.71 - 0.19 - 0.1) / 3 = -0.24.
+TEST(StepGroupTest, ATurnWithoutLearnedTokensIsComparedWith) {
+  const std::vector<double> one = {-0.1}, right = {-0.1, 0.9}, wrong = {-0.1, -0.1};
+  const std::vector<int32_t> turn = {0}, turns = {0, 1};
+  const std::vector<uint8_t> nothing = {0}, first = {1, 0};
+  const std::vector<ScoredTokens> episode_N = {{.num_tokens = 1, .earned_T = one, .turn_T = turn},
+                                               {.num_tokens = 2, .earned_T = right, .turn_T = turns},
+                                               {.num_tokens = 2, .earned_T = wrong, .turn_T = turns},
+                                               {.num_tokens = 1, .mask_T = nothing, .earned_T = one, .turn_T = turn}};
+  const StepGroupOptions options = {.gamma = 0.9, .leaves_one_out = true};
+  const Table advantages = StepGroupAdvantages(episode_N, 4, options);
+  EXPECT_NEAR(advantages[0][0], -0.24, 1e-15);
+  EXPECT_EQ(advantages[3], std::vector<double>{0});
+  // Where the third episode's second action is not found either, it still costs 0.09.
+  std::vector<ScoredTokens> not_found = episode_N;
+  not_found[2].mask_T = first;
+  const Table same = StepGroupAdvantages(not_found, 4, options);
+  EXPECT_EQ(same[0], advantages[0]);
+  EXPECT_EQ(same[1], advantages[1]);
+  EXPECT_EQ(same[2], (std::vector<double>{advantages[2][0], 0}));
+  // A score is that of the last turn, whether it is learned or not.
+  for (ScoredTokens& episode : not_found) episode.earned_T = {}, episode.score = 1;
+  EXPECT_NEAR(StepGroupAdvantages(not_found, 4, options)[2][0], 0.9 - (1 + 0.9 + 1) / 3, 1e-15);
 }
 
 TEST(StepGroupTest, AddsTheScoreAtTheLastStepAndSubtractsTheDivergenceAtEach) {
@@ -127,6 +154,31 @@ RC_GTEST_PROP(StepGroupTest, AStepsAdvantagesSumToZero, ()) {
       for (size_t t = 0; t < advantage_T.size(); ++t) sum_T[t] += advantage_T[t];
     }
     for (const double sum : sum_T) RC_ASSERT(std::fabs(sum) < 1e-10);
+  }
+}
+
+RC_GTEST_PROP(StepGroupTest, WhatIsLearnedOfATurnDoesNotChangeTheAdvantagesOfOthers, ()) {
+  const Table rewards = RandomRewards();
+  std::vector<std::vector<int32_t>> turn_NT;
+  std::vector<std::vector<uint8_t>> mask_NT;
+  for (const std::vector<double>& reward_T : rewards) {
+    std::vector<int32_t>& turn_T = turn_NT.emplace_back(reward_T.size());
+    std::iota(turn_T.begin(), turn_T.end(), 0);
+    for (uint8_t& is_learned : mask_NT.emplace_back(reward_T.size())) is_learned = *rc::gen::inRange(0, 2) == 1;
+  }
+  std::vector<ScoredTokens> all_N, part_N;
+  for (size_t n = 0; n < rewards.size(); ++n) {
+    const int64_t tokens = static_cast<int64_t>(rewards[n].size());
+    all_N.push_back({.num_tokens = tokens, .score = 3, .earned_T = rewards[n], .turn_T = turn_NT[n]});
+    part_N.push_back(all_N.back());
+    part_N.back().mask_T = mask_NT[n];
+  }
+  for (const StepGroupOptions& options : {StepGroupOptions{.gamma = 0.5}, {.gamma = 1, .leaves_one_out = true}}) {
+    Table expected = StepGroupAdvantages(all_N, static_cast<int64_t>(rewards.size()), options);
+    for (size_t n = 0; n < rewards.size(); ++n) {
+      for (size_t t = 0; t < mask_NT[n].size(); ++t) expected[n][t] = mask_NT[n][t] != 0 ? expected[n][t] : 0;
+    }
+    RC_ASSERT(StepGroupAdvantages(part_N, static_cast<int64_t>(rewards.size()), options) == expected);
   }
 }
 

@@ -30,14 +30,31 @@ std::vector<double> TokenRewards(int64_t T, double score, absl::Span<const doubl
   if (!earned_T.empty()) CHECK_EQ(earned_T.size(), size);
   std::vector<double> reward_T(size, 0.0);
   bool last = true;
+  double earned_after = 0.0;  // at masked tokens after t, up to the next one that counts
   for (size_t t = size; t-- > 0;) {
-    if (!Counts(mask_T, t)) continue;
+    if (!Counts(mask_T, t)) {
+      if (!earned_T.empty()) earned_after += earned_T[t];
+      continue;
+    }
     if (beta != 0.0) reward_T[t] = -beta * kl_T[t];
-    if (!earned_T.empty()) reward_T[t] += earned_T[t];
+    if (!earned_T.empty()) reward_T[t] += earned_T[t] + earned_after;
     if (last) reward_T[t] += score;
     last = false;
+    earned_after = 0.0;
   }
   return reward_T;
+}
+
+std::vector<uint8_t> MaskWithAllTurns(absl::Span<const uint8_t> mask_T, absl::Span<const int32_t> turn_T) {
+  std::vector<uint8_t> with_all_T(mask_T.begin(), mask_T.end());
+  if (mask_T.empty()) return with_all_T;
+  CHECK_EQ(turn_T.size(), mask_T.size());
+  for (size_t begin = 0, end = 0; begin < turn_T.size(); begin = end) {
+    bool any = false;
+    for (end = begin; end < turn_T.size() && turn_T[end] == turn_T[begin]; ++end) any |= mask_T[end] != 0;
+    if (!any) with_all_T[end - 1] = 1;
+  }
+  return with_all_T;
 }
 
 std::vector<double> DiscountedReturns(absl::Span<const double> reward_T, absl::Span<const uint8_t> mask_T,

@@ -5,8 +5,9 @@
 // divergence from the reference at every token (Ziegler et al., 2019; Ouyang et al., 2022):
 //   r_t = -beta kl_t + earned_t + [t last] score,   return_t = r_t + gamma return_{t+1},
 // where earned_t is the reward of an intermediate turn, at the turn's last token; 0 where the score is the only reward.
-// Tokens that the policy did not sample have no reward and are skipped, undiscounted. Departure: verl's REINFORCE++
-// drops at such a token the return of the tokens after it.
+// Masked tokens, which are not learned, are skipped, undiscounted: what was earned at one, in a turn of which no token
+// is learned, is added to the reward of the last token before it that is, and left out where there is none. Departure:
+// verl's REINFORCE++ drops at such a token the return of the tokens after it.
 
 #include <cstdint>
 #include <vector>
@@ -21,7 +22,7 @@ struct ScoredTokens {
   int64_t num_tokens = 0;                  // T
   double score = 0.0;                      // NaN: unscorable, excluded from all statistics, advantage 0
   absl::Span<const double> kl_T = {};      // TokenDivergences; may be empty when beta is 0
-  absl::Span<const uint8_t> mask_T = {};   // 0: not sampled by the policy; empty: all are
+  absl::Span<const uint8_t> mask_T = {};   // 0: not learned; empty: all are
   absl::Span<const double> earned_T = {};  // may be empty: nothing was earned
   // Whether the loss reads any of its tokens. If not, its rewards count in its group, but its tokens in no whitening.
   bool learned = true;
@@ -33,10 +34,14 @@ struct ScoredTokens {
 std::vector<double> TokenDivergences(absl::Span<const double> old_logprob_T, absl::Span<const double> ref_logprob_T,
                                      absl::Span<const uint8_t> mask_T, KlEstimator estimator = KlEstimator::kK1);
 
-// kl_T may be empty when beta is 0, earned_T when nothing was earned; neither is read at masked tokens. The score of an
-// episode without any unmasked token is dropped. T tokens. Pure.
+// kl_T may be empty when beta is 0, earned_T when nothing was earned; kl_T is not read at masked tokens. The score of
+// an episode without any unmasked token is dropped. T tokens; 0 at masked ones. Pure.
 std::vector<double> TokenRewards(int64_t T, double score, absl::Span<const double> kl_T,
                                  absl::Span<const uint8_t> mask_T, double beta, absl::Span<const double> earned_T = {});
+
+// Returns mask_T, with the last token of each turn in which it is 0 everywhere unmasked: it stands for its turn where
+// turns are steps, which they are whether their tokens are learned or not. Empty if mask_T is. Pure.
+std::vector<uint8_t> MaskWithAllTurns(absl::Span<const uint8_t> mask_T, absl::Span<const int32_t> turn_T);
 
 // 0 at masked tokens. Pure.
 std::vector<double> DiscountedReturns(absl::Span<const double> reward_T, absl::Span<const uint8_t> mask_T,

@@ -23,6 +23,18 @@ TEST(TokenRewardsTest, SkipsTokensThatThePolicyDidNotSample) {
   EXPECT_TRUE(TokenRewards(0, 2.0, {}, {}, 0.0).empty());
 }
 
+TEST(TokenRewardsTest, AddsWhatIsEarnedAtAMaskedTokenToTheTokenBefore) {
+  EXPECT_EQ(TokenRewards(5, 2.0, {}, {0, 1, 0, 0, 1}, 0.0, {16, 1, 4, 8, 0}), (std::vector<double>{0, 13, 0, 0, 2}));
+  EXPECT_EQ(TokenRewards(3, 2.0, {}, {1, 0, 0}, 0.0, {0, 1, 4}), (std::vector<double>{7, 0, 0}));
+  EXPECT_EQ(TokenRewards(2, 2.0, {}, {0, 0}, 0.0, {1, 4}), (std::vector<double>{0, 0}));
+}
+
+TEST(TokenRewardsTest, ATurnWithoutLearnedTokensHasItsLastOneForThem) {
+  EXPECT_EQ(MaskWithAllTurns({0, 0, 1, 0, 0, 0}, {0, 0, 1, 1, 2, 3}), (std::vector<uint8_t>{0, 1, 1, 0, 1, 1}));
+  EXPECT_EQ(MaskWithAllTurns({0, 1, 1, 0}, {0, 0, 1, 1}), (std::vector<uint8_t>{0, 1, 1, 0}));
+  EXPECT_TRUE(MaskWithAllTurns({}, {0, 0, 1, 1}).empty());
+}
+
 TEST(TokenDivergencesTest, AreThoseOfTheirEstimator) {
   const std::vector<double> old_T = {-1.0, kNan, -0.5}, ref_T = {-1.5, kNan, -0.25};
   EXPECT_EQ(TokenDivergences(old_T, ref_T, {1, 0, 1}), (std::vector<double>{0.5, 0, -0.25}));

@@ -70,8 +70,24 @@ std::vector<size_t> FirstOfTurn(const ValuedTokens& episode) {
   return first_T;
 }
 
+// Returns the values of the episode, with those of turns without a learned token (mask_T 0 at the token that stands for
+// it) as if their temporal-difference errors were 0.
+std::vector<double> ValuesOfTurns(const ValuedTokens& firsts, absl::Span<const uint8_t> mask_T,
+                                  const std::vector<double>& reward_T, double gamma) {
+  std::vector<double> value_T(firsts.value_T.begin(), firsts.value_T.end());
+  double next_value = firsts.bootstrap.value_or(0.0);
+  for (size_t t = value_T.size(); t-- > 0;) {
+    if (!IsPolicys(firsts, t)) continue;
+    if (!mask_T.empty() && mask_T[t] == 0) value_T[t] = reward_T[t] + gamma * next_value;
+    next_value = value_T[t];
+  }
+  return value_T;
+}
+
 // The targets of a turn are those of its first token, when its rewards are earned there and its other tokens masked.
-Gae TargetsOfTurns(const ValuedTokens& episode, const std::vector<double>& reward_T, const GaeOptions& options) {
+// episode: with MaskWithAllTurns(mask_T, turns) for its mask.
+Gae TargetsOfTurns(const ValuedTokens& episode, absl::Span<const uint8_t> mask_T, const std::vector<double>& reward_T,
+                   const GaeOptions& options) {
   CHECK_EQ(episode.turn_T.size(), episode.value_T.size());
   const std::vector<size_t> first_T = FirstOfTurn(episode);
   std::vector<double> earned_T(reward_T.size(), 0.0);
@@ -83,10 +99,13 @@ Gae TargetsOfTurns(const ValuedTokens& episode, const std::vector<double>& rewar
   }
   ValuedTokens firsts = episode;
   firsts.mask_T = is_first_T;
+  const std::vector<double> value_T = ValuesOfTurns(firsts, mask_T, earned_T, options.gamma);
+  firsts.value_T = value_T;
   Gae gae = TargetsOfSteps(firsts, earned_T, options);
   for (size_t t = 0; t < reward_T.size(); ++t) {
-    gae.advantage_T[t] = gae.advantage_T[first_T[t]];
-    gae.return_T[t] = gae.return_T[first_T[t]];
+    const bool is_learned = mask_T.empty() || mask_T[t] != 0;
+    gae.advantage_T[t] = is_learned ? gae.advantage_T[first_T[t]] : 0.0;
+    gae.return_T[t] = is_learned ? gae.return_T[first_T[t]] : 0.0;
   }
   return gae;
 }
@@ -149,17 +168,27 @@ Gae GeneralizedAdvantages(const Trajectory& trajectory, const GaeOptions& option
 }
 
 PpoTargets MakePpoTargets(absl::Span<const ValuedTokens> episode_N, const PpoTargetOptions& options) {
+  // With a token of every turn unmasked where turns are steps: it has the turn's reward.
+  std::vector<std::vector<uint8_t>> mask_NT(episode_N.size());
+  std::vector<ValuedTokens> rewarded_N(episode_N.begin(), episode_N.end());
   std::vector<std::vector<double>> reward_NT;
-  for (const ValuedTokens& episode : episode_N) reward_NT.push_back(RewardsOf(episode, options.kl_coef));
+  for (size_t n = 0; n < episode_N.size(); ++n) {
+    if (!episode_N[n].turn_T.empty()) {
+      mask_NT[n] = MaskWithAllTurns(episode_N[n].mask_T, episode_N[n].turn_T);
+      rewarded_N[n].mask_T = mask_NT[n];
+    }
+    reward_NT.push_back(RewardsOf(rewarded_N[n], options.kl_coef));
+  }
   PpoTargets targets;
   if (options.earlier_rewards) {
-    targets.rewards = kernels::Merge(*options.earlier_rewards, kernels::MomentsOf(Counted(episode_N, reward_NT)));
+    targets.rewards = kernels::Merge(*options.earlier_rewards, kernels::MomentsOf(Counted(rewarded_N, reward_NT)));
     Scale(targets.rewards, &reward_NT);
   }
-  if (options.whiten_rewards) Whiten(episode_N, ScaleTokens, &reward_NT);
+  if (options.whiten_rewards) Whiten(rewarded_N, ScaleTokens, &reward_NT);
   for (size_t n = 0; n < episode_N.size(); ++n) {
-    Gae gae = episode_N[n].turn_T.empty() ? TargetsOfSteps(episode_N[n], reward_NT[n], options.gae)
-                                          : TargetsOfTurns(episode_N[n], reward_NT[n], options.gae);
+    Gae gae = episode_N[n].turn_T.empty()
+                  ? TargetsOfSteps(episode_N[n], reward_NT[n], options.gae)
+                  : TargetsOfTurns(rewarded_N[n], episode_N[n].mask_T, reward_NT[n], options.gae);
     targets.advantage_NT.push_back(std::move(gae.advantage_T));
     targets.return_NT.push_back(std::move(gae.return_T));
   }

@@ -53,14 +53,15 @@ struct ValuedTokens {
   double score = 0.0;  // NaN: unscorable; advantages 0, returns equal to the values
   absl::Span<const double> value_T = {};
   absl::Span<const double> kl_T = {};      // may be empty when kl_coef is 0
-  absl::Span<const uint8_t> mask_T = {};   // 0: not sampled by the policy; empty: all are
+  absl::Span<const uint8_t> mask_T = {};   // 0: not learned; empty: all are
   absl::Span<const double> earned_T = {};  // rl/advantage/token_rewards.h
   bool learned = true;                     // false: excluded from whitening and scaling; its whitened advantages are 0
   // Value of the state after the last token of a truncated episode; nullopt: the episode is over.
   std::optional<double> bootstrap = std::nullopt;
   // The turn of each token, ascending, where a step is a turn: its value is that of its first unmasked token, its
-  // reward the sum of its tokens', and all of its unmasked tokens share its advantage and its return. Empty: a token is
-  // a step.
+  // reward the sum of its tokens', and all of its unmasked tokens share its advantage and its return. A turn without
+  // unmasked tokens has no value: it counts as r + gamma V of the next turn, so that time passes and the reward is
+  // discounted, with a temporal-difference error of 0. Empty: a token is a step.
   absl::Span<const int32_t> turn_T = {};
 };
 

@@ -25,7 +25,7 @@ TEST(PpoTargetsTest, AreTheReturnMinusTheValueWithLambdaOne) {
 //   t = 4: delta 6 - 4 = 2, A = 2;  t = 3: delta 0 + 4/2 - 2 = 0, A = 0 + 2/4 = 1/2
 //   t = 0: delta 1 + 2/2 - 1 = 1, A = 1 + (1/2)/4 = 9/8, across the observation
 TEST(PpoTargetsTest, CreditARewardToItsTurnAndToEarlierTurns) {
-  const std::vector<double> value_T = {1, kNan, kNan, 2, 4}, earned_T = {1, kNan, kNan, 0, 2};
+  const std::vector<double> value_T = {1, kNan, kNan, 2, 4}, earned_T = {1, 0, 0, 0, 2};
   const std::vector<uint8_t> mask_T = {1, 0, 0, 1, 1};
   const PpoTargets targets = MakePpoTargets({{4, value_T, {}, mask_T, earned_T}}, {{0.5, 0.5}, 0.0, false});
   EXPECT_EQ(targets.advantage_NT[0], (std::vector<double>{1.125, 0, 0, 0.5, 2}));
@@ -60,7 +60,7 @@ TEST(PpoTargetsTest, HaveThePublishedValues) {
 // The same steps as turns of 2, 1 and 3 tokens: values that are no turn's first are not read, and masked tokens
 // neither.
 TEST(PpoTargetsTest, TurnsAreSteps) {
-  const std::vector<double> value_T = {.9, 7, .6, kNan, .7, 7, 7}, earned_T = {.25, .75, .5, kNan, 0, 0, .8};
+  const std::vector<double> value_T = {.9, 7, .6, kNan, .7, 7, 7}, earned_T = {.25, .75, .5, 0, 0, 0, .8};
   const std::vector<uint8_t> mask_T = {1, 1, 1, 0, 1, 1, 1};
   const std::vector<int32_t> turn_T = {0, 0, 1, 2, 2, 2, 2};
   ValuedTokens episode = {0, value_T, {}, mask_T, earned_T};
@@ -74,6 +74,38 @@ TEST(PpoTargetsTest, TurnsAreSteps) {
   EXPECT_EQ(return_T[0], return_T[1]);
   EXPECT_EQ(return_T[3], 0.0);
   for (const size_t t : {4, 5, 6}) EXPECT_NEAR(return_T[t], 0.8, 1e-12) << t;
+}
+
+// Three turns, of the second of which no token is learned; gamma = lambda = 1/2; r = 1, 2, 3 + 4, V = 1, -, 2.
+//   turn 2: delta 7 + 8/2 - 2 = 9, A = 9, with the value 8 of the state where the episode was truncated
+//   turn 1 has no value; as 2 + 2/2 = 3 its delta is 0: A = 9/4
+//   turn 0: delta 1 + 3/2 - 1 = 3/2, A = 3/2 + (9/4)/4 = 33/16, return 33/16 + 1
+TEST(PpoTargetsTest, ATurnWithoutLearnedTokensIsAStepWithoutAValue) {
+  const std::vector<double> value_T = {1, 7, kNan, kNan, 2}, earned_T = {0, 1, 0, 2, 3};
+  const std::vector<uint8_t> mask_T = {1, 1, 0, 0, 1};
+  const std::vector<int32_t> turn_T = {0, 0, 1, 1, 2};
+  ValuedTokens episode = {4, value_T, {}, mask_T, earned_T, true, 8.0};
+  episode.turn_T = turn_T;
+  const PpoTargets targets = MakePpoTargets({episode}, {{0.5, 0.5}, 0.0, false});
+  EXPECT_EQ(targets.advantage_NT[0], (std::vector<double>{2.0625, 2.0625, 0, 0, 9}));
+  EXPECT_EQ(targets.return_NT[0], (std::vector<double>{3.0625, 3.0625, 0, 0, 11}));
+}
+
+// The same at the end: r = 1, 2 + 4; V = 1, -. The last turn is 6 + 8/2 = 10; turn 0: delta 1 + 10/2 - 1 = 5 = A. Where
+// the episode is over: 1 + 6/2 - 1 = 3.
+TEST(PpoTargetsTest, ALastTurnWithoutLearnedTokensIsDiscountedAndBootstraps) {
+  const std::vector<double> value_T = {1, kNan}, earned_T = {1, 2};
+  const std::vector<uint8_t> mask_T = {1, 0};
+  const std::vector<int32_t> turn_T = {0, 1};
+  ValuedTokens episode = {4, value_T, {}, mask_T, earned_T, true, 8.0};
+  episode.turn_T = turn_T;
+  const PpoTargetOptions options = {{0.5, 0.5}, 0.0, false};
+  EXPECT_EQ(MakePpoTargets({episode}, options).advantage_NT[0], (std::vector<double>{5, 0}));
+  episode.bootstrap = std::nullopt;
+  EXPECT_EQ(MakePpoTargets({episode}, options).advantage_NT[0], (std::vector<double>{3, 0}));
+  // Token by token the reward of the last turn is added to that of the token before: 1 + 2 + 4 - 1.
+  episode.turn_T = {};
+  EXPECT_EQ(MakePpoTargets({episode}, options).advantage_NT[0], (std::vector<double>{6, 0}));
 }
 
 // Texts of a batch are no steps of one episode: the original's time axis is the batch.

@@ -52,13 +52,12 @@ double EnvironmentReward(const CompletionEpisode& episode, double turn_reward) {
 
 std::vector<double> EnvironmentRewardByToken(const CompletionEpisode& episode, double turn_reward) {
   std::vector<double> reward_T(episode.tokens.size(), 0.0);
-  int64_t begin = 0, learned_end = 0;
+  int64_t begin = 0;
   for (const TurnRecord& turn : episode.turn_K) {
     begin += turn.observation_tokens;
-    const ActionCheck all = {.learned_begin = 0, .learned_end = turn.action_tokens};
-    const ActionCheck learned = turn.check.value_or(all);
-    if (learned.learned_end > learned.learned_begin) learned_end = begin + learned.learned_end;
-    if (learned_end > 0) reward_T[static_cast<size_t>(learned_end - 1)] += RewardOfTurn(turn, turn_reward);
+    const bool learns_part = turn.check && turn.check->learned_end > turn.check->learned_begin;
+    const int64_t end = begin + (learns_part ? turn.check->learned_end : turn.action_tokens);
+    if (end > 0) reward_T[static_cast<size_t>(end - 1)] += RewardOfTurn(turn, turn_reward);
     begin += turn.action_tokens;
   }
   return reward_T;

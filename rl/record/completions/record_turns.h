@@ -22,8 +22,8 @@ bool EndedByEnvironment(const CompletionEpisode& episode);
 // reply.
 double EnvironmentReward(const CompletionEpisode& episode, double turn_reward);
 
-// Returns the same rewards by token: each turn's reward is added to the last learned token at or before the end of the
-// turn's action; other tokens have 0. A reward without any learned token before it is left out.
+// Returns the same rewards by token: each turn's reward is at the last learned token of its action, or at the action's
+// last token where none of it is learned; other tokens have 0.
 std::vector<double> EnvironmentRewardByToken(const CompletionEpisode& episode, double turn_reward);
 
 }  // namespace reprise::rl

@@ -65,14 +65,14 @@ TEST(RecordTurnsTest, PutRewardsAtTheLastTokensOfTheirTurns) {
   EXPECT_EQ(EnvironmentRewardByToken(episode, -0.5), (std::vector<double>{0, -0.25, 0, 0, 0, -0.5}));
 }
 
-TEST(RecordTurnsTest, PutRewardsAtLearnedTokens) {
+TEST(RecordTurnsTest, PutRewardsAtLearnedTokensOfTheirTurnsWhereThereAreAny) {
   CompletionEpisode episode = TwoTurns();
   episode.turn_K[0].check = ActionCheck{.learned_begin = 0, .learned_end = 1};
   EXPECT_EQ(EnvironmentRewardByToken(episode, 0), (std::vector<double>{0.25, 0, 0, 0, 0, 1}));
   episode.turn_K[1].check = ActionCheck{};
-  EXPECT_EQ(EnvironmentRewardByToken(episode, 0), (std::vector<double>{1.25, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(EnvironmentRewardByToken(episode, 0), (std::vector<double>{0.25, 0, 0, 0, 0, 1}));
   episode.turn_K[0].check = ActionCheck{};
-  EXPECT_EQ(EnvironmentRewardByToken(episode, 0), std::vector<double>(6, 0.0));
+  EXPECT_EQ(EnvironmentRewardByToken(episode, 0), (std::vector<double>{0, 0.25, 0, 0, 0, 1}));
 }
 
 TEST(RecordTurnsTest, KnowWhoEndedAnEpisode) {
