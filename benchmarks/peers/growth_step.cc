@@ -36,12 +36,12 @@ using benchmarks::StepClock;
 // Hosts that nothing grows in.
 class PlainHosts {
  public:
-  static absl::StatusOr<PlainHosts> Create(const rl::MorphogenesisConfig& config) {
+  static absl::StatusOr<PlainHosts> Create(const rl::Config& config) {
     ASSIGN_OR_RETURN(rl::GrowthRules rules, rl::GrowthRules::Of(config));
     std::vector<rl::ExternalFile> files;
     ASSIGN_OR_RETURN(rl::GrowthExamples examples,
-                     rl::GrowthExamples::Load(config, /*seed=*/1, PosixFileSystem(), &files));
-    return PlainHosts(config, std::move(rules), std::move(examples));
+                     rl::GrowthExamples::Load(config.morphogenesis, /*seed=*/1, PosixFileSystem(), &files));
+    return PlainHosts(config.morphogenesis, std::move(rules), std::move(examples));
   }
 
   // Trains and validates a host; returns the seconds of that alone.
@@ -137,7 +137,7 @@ absl::StatusOr<rl::Config> ConfigOf(const Options& options) {
 absl::Status Run(const Options& options) {
   ASSIGN_OR_RETURN(const rl::Config config, ConfigOf(options));
   ASSIGN_OR_RETURN(const rl::RunParts parts, rl::PrepareRun(config));
-  ASSIGN_OR_RETURN(const PlainHosts hosts, PlainHosts::Create(config.morphogenesis));
+  ASSIGN_OR_RETURN(const PlainHosts hosts, PlainHosts::Create(config));
   SelfCommunicator comm;
   TimedSink sink(config, options.has_hosts ? &hosts : nullptr);
   ASSIGN_OR_RETURN(const auto execution,

@@ -7,6 +7,8 @@
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
 #include "models/morphogenesis/life_cycle/blueprints.h"
+#include "rl/algorithm/algorithm.h"
+#include "rl/config/algorithm_choice.h"
 #include "rl/config/morphogenesis_section.h"
 #include "rl/morphogenesis/growth_features.h"
 
@@ -23,19 +25,22 @@ constexpr double kStoryRent = 0.01, kImageRent = 0.05;
 
 }  // namespace
 
-absl::StatusOr<GrowthRules> GrowthRules::Of(const MorphogenesisConfig& config) {
-  ASSIGN_OR_RETURN(models::HostTask task, HostTaskOf(config));
+absl::StatusOr<GrowthRules> GrowthRules::Of(const Config& config) {
+  const MorphogenesisConfig& growth = config.morphogenesis;
+  ASSIGN_OR_RETURN(models::HostTask task, HostTaskOf(growth));
+  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
   const models::Topology topology = task.shape.topology;
   const LossRewardScale loss_scale = {.baseline_loss = task.baseline_loss,
                                       .target_loss = task.target_loss,
                                       .delta_deviation = task.loss_delta_std,
                                       .rent = topology == models::Topology::kTransformer ? kStoryRent : kImageRent};
-  const int64_t batches = (config.train_examples + task.batch_size - 1) / task.batch_size;
+  const int64_t batches = (growth.train_examples + task.batch_size - 1) / task.batch_size;
   return GrowthRules{.task = std::move(task),
                      .actions = GrowthActions(BlueprintNames(topology)),
                      .loss_scale = loss_scale,
-                     .reward = config.reward,
-                     .has_telemetry = config.telemetry,
+                     .reward = growth.reward,
+                     .has_telemetry = growth.telemetry,
+                     .is_bootstrapped = NeedsValues(algorithm) && algorithm.advantage.bootstrap_truncated,
                      .batches_per_epoch = batches};
 }
 
@@ -43,7 +48,8 @@ GrowthScale GrowthRules::Scale(int64_t host_params) const {
   return {.max_epochs = task.max_epochs,
           .batches_per_epoch = batches_per_epoch,
           .max_steps = task.max_steps,
-          .host_params = host_params};
+          .host_params = host_params,
+          .is_bootstrapped = is_bootstrapped};
 }
 
 std::vector<float> GrowthEpisode::FeaturesOf(const GrowthReport& report) const {
@@ -53,6 +59,7 @@ std::vector<float> GrowthEpisode::FeaturesOf(const GrowthReport& report) const {
 absl::StatusOr<GrowthState> GrowthEpisode::Observe(const GrowthReport& report) {
   GrowthState state;
   state.signals = tracker_.Update(report.measures);
+  seed_before_ = std::exchange(seed_, report.seed);
   state.feature_F = FeaturesOf(report);
   state.allowed_A = rules_.actions.Mask(state.signals, report, germinated_);
   RETURN_IF_ERROR(RequireAction(state.allowed_A));
@@ -60,10 +67,11 @@ absl::StatusOr<GrowthState> GrowthEpisode::Observe(const GrowthReport& report) {
 }
 
 GrowthReward GrowthEpisode::RewardOf(const GrowthReport& report, GrowthActionKind action) const {
-  const RewardedState state = {tracker_.signals(), report, scale_, action};
+  const RewardedState state = {
+      tracker_.signals(), report, seed_before_, scale_, action, /*by_contribution=*/rules_.reward == "contribution"};
   if (rules_.reward == "loss") return LossReward(state, rules_.loss_scale);
   const bool is_contribution_known = report.seed && report.seed->counterfactual;
-  if (rules_.reward == "contribution" && is_contribution_known) return ContributionReward(state);
+  if (state.by_contribution && is_contribution_known) return ContributionReward(state);
   return ShapedReward(state);
 }
 

@@ -6,6 +6,7 @@
 // network.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,8 @@ namespace reprise::rl {
 
 // What all episodes of a run share.
 struct GrowthRules {
-  // InvalidArgument or NotFound for a configuration that describes no task.
-  static absl::StatusOr<GrowthRules> Of(const MorphogenesisConfig& config);
+  // InvalidArgument or NotFound for a configuration that describes no task, or no algorithm.
+  static absl::StatusOr<GrowthRules> Of(const Config& config);
 
   // batches_per_epoch: of training.
   GrowthScale Scale(int64_t host_params) const;
@@ -34,6 +35,7 @@ struct GrowthRules {
   LossRewardScale loss_scale;
   std::string reward;
   bool has_telemetry = true;
+  bool is_bootstrapped = false;  // GrowthScale
   int64_t batches_per_epoch = 1;
 };
 
@@ -70,7 +72,8 @@ class GrowthEpisode {
   const GrowthRules& rules_;
   const GrowthScale scale_;
   SignalTracker tracker_;
-  int64_t germinated_ = 0;  // seeds
+  std::optional<SeedReport> seed_, seed_before_;  // in the state that was returned last, and in the one before
+  int64_t germinated_ = 0;                        // seeds
 };
 
 // An episode that was played: T decisions, and a report for each and for the state after the last.

@@ -157,7 +157,7 @@ PlayedGrowth ReadPlayed(EpisodeRecord* episode, RowReader* networks, RowReader* 
 RecordSchema GrowthSchema(const Config& config) {
   std::vector<StreamSchema> streams = internal::GrowthStreams();
   for (StreamSchema& results : ResultStreams(/*has_counts=*/false)) streams.push_back(std::move(results));
-  absl::StatusOr<GrowthRules> rules = GrowthRules::Of(config.morphogenesis);
+  absl::StatusOr<GrowthRules> rules = GrowthRules::Of(config);
   CHECK(rules.ok());
   const auto shared = std::make_shared<const GrowthRules>(*std::move(rules));
   return {.streams = std::move(streams),

@@ -27,7 +27,7 @@ Config Small() {
 }
 
 GrowthRules Rules() {
-  auto rules = GrowthRules::Of(Small().morphogenesis);
+  auto rules = GrowthRules::Of(Small());
   EXPECT_OK(rules);
   return *std::move(rules);
 }

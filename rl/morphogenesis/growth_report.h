@@ -46,6 +46,7 @@ struct GrowthScale {
   int64_t max_epochs = 25, batches_per_epoch = 1;
   int64_t max_steps = 10000;  // of the task: batches
   int64_t host_params = 1;
+  bool is_bootstrapped = false;  // returns go on with the value of the state after the last decision
 };
 
 }  // namespace reprise::rl

@@ -11,7 +11,8 @@ namespace {
 
 using models::Stage;
 
-constexpr double kDiscount = 0.99, kAccuracyWeight = 2, kPotentialWeight = 0.3, kTerminalWeight = 0.05;
+constexpr double kDiscount = 0.99, kAccuracyWeight = 2, kPotentialWeight = 0.3, kLossPotentialWeight = 0.1,
+                 kTerminalWeight = 0.05;
 constexpr double kRent = 0.5, kMostRent = 8, kMostLossRent = 5;
 constexpr double kGerminateBonus = 0.297, kOccupied = -0.3, kNothingThere = -0.2, kNotReady = -1;
 
@@ -40,23 +41,24 @@ struct PotentialShape {
 
 constexpr PotentialShape kShapedPotential = {0.5, 3}, kContributionPotential = {0.3, 2};
 
-// The state of the seed before this epoch.
-struct SeedBefore {
-  Stage stage = Stage::kUnknown;
-  int64_t epochs_in_stage = 0;
-};
-
-SeedBefore Before(const SeedReport& seed) {
-  if (seed.epochs_in_stage == 0) return {seed.previous_stage, seed.previous_epochs_in_stage};
-  return {seed.stage, seed.epochs_in_stage - 1};
+// Returns 0.99 phi(s') - phi(s), for the potential of the seed in the slot.
+template <typename PhiOfSeed>
+double PotentialChange(const RewardedState& state, const PhiOfSeed& phi) {
+  const auto of_slot = [&](const std::optional<SeedReport>& seed) { return seed ? phi(*seed) : 0.0; };
+  const bool is_over = state.is_last() && !state.scale.is_bootstrapped;
+  return kDiscount * (is_over ? 0.0 : of_slot(state.report.seed)) - of_slot(state.before);
 }
 
-double Potential(const RewardedState& state, const PotentialShape& shape) {
-  if (!state.report.seed) return 0;
-  const SeedReport& seed = *state.report.seed;
-  const SeedBefore before = Before(seed);
-  const double now = shape.At(seed.stage, seed.epochs_in_stage);
-  return kPotentialWeight * (kDiscount * now - shape.At(before.stage, before.epochs_in_stage));
+double Potential(const RewardedState& state) {
+  return kPotentialWeight * PotentialChange(state, [&](const SeedReport& seed) {
+           const bool contributes = state.by_contribution && seed.counterfactual;
+           return (contributes ? kContributionPotential : kShapedPotential).At(seed.stage, seed.epochs_in_stage);
+         });
+}
+
+double LossPotential(const RewardedState& state) {
+  return kLossPotentialWeight *
+         PotentialChange(state, [](const SeedReport& seed) { return StagePotential(seed.stage); });
 }
 
 double StageBonus(const RewardedState& state) {
@@ -189,7 +191,7 @@ double ContributionAction(const RewardedState& state) {
   return 0;
 }
 
-GrowthReward RolledBack() { return {.rollback = Governor::kRollbackReward}; }
+GrowthReward RolledBack(double potential) { return {.potential = potential, .rollback = Governor::kRollbackReward}; }
 
 }  // namespace
 
@@ -200,35 +202,32 @@ double StagePotential(Stage stage) {
 }
 
 GrowthReward ShapedReward(const RewardedState& state) {
-  if (state.report.was_rolled_back) return RolledBack();
+  if (state.report.was_rolled_back) return RolledBack(Potential(state));
   return {.progress = kAccuracyWeight * state.signals.accuracy_delta,
           .rent = Rent(state, kRent, kMostRent),
           .stage = StageBonus(state),
-          .potential = Potential(state, kShapedPotential),
+          .potential = Potential(state),
           .action = ShapedAction(state),
           .terminal = Terminal(state)};
 }
 
 GrowthReward ContributionReward(const RewardedState& state) {
-  if (state.report.was_rolled_back) return RolledBack();
+  if (state.report.was_rolled_back) return RolledBack(Potential(state));
   return {.progress = Contribution(state),
           .rent = Rent(state, kRent, kMostRent),
-          .potential = Potential(state, kContributionPotential),
+          .potential = Potential(state),
           .action = ContributionAction(state),
           .terminal = Terminal(state)};
 }
 
 GrowthReward LossReward(const RewardedState& state, const LossRewardScale& task) {
-  if (state.report.was_rolled_back) return RolledBack();
+  if (state.report.was_rolled_back) return RolledBack(LossPotential(state));
   // The signal is positive where the loss falls.
   const double rise = std::clamp(-state.signals.loss_delta / task.delta_deviation, -5.0, 5.0);
   const bool pays_rent = !state.report.seed || state.report.seed->age >= 3;
   GrowthReward reward = {.progress = -5 * (rise > 0 ? 0.5 * rise : rise),
-                         .rent = pays_rent ? Rent(state, task.rent, kMostLossRent) : 0};
-  if (state.report.seed) {
-    const SeedReport& seed = *state.report.seed;
-    reward.potential = 0.1 * (kDiscount * StagePotential(seed.stage) - StagePotential(Before(seed).stage));
-  }
+                         .rent = pays_rent ? Rent(state, task.rent, kMostLossRent) : 0,
+                         .potential = LossPotential(state)};
   if (state.is_last()) {
     const double share =
         (task.baseline_loss - state.signals.measures.val_loss) / (task.baseline_loss - task.target_loss);

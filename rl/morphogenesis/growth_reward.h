@@ -3,11 +3,16 @@
 
 // What a decision of the controller earns, from the state before it is carried out: three rewards of esper-lite.
 //
-// Each has a potential-based term, w (0.99 phi(s') - phi(s)), with the potential phi0 of the seed's stage (Ng, Harada,
-// Russell, "Policy invariance under reward transformations", ICML 1999), and pays rent for the parameters that were
-// added: those of fossils once, and those of the live seed.
+// Each has a potential-based term, w (0.99 phi(s') - phi(s)), where s' is the state and s that of the decision before,
+// with the potential phi of the seed in the slot, which is 0 for an empty slot and before the first decision (Ng,
+// Harada, Russell, "Policy invariance under reward transformations", ICML 1999). Where an episode is over after its
+// last epoch, phi is 0 there (Grzes, "Reward shaping in episodic reinforcement learning", AAMAS 2017): so the terms of
+// an episode, discounted by 0.99, sum to 0, and change no controller's advantage over another. Where its returns go on
+// with a value, they sum to w 0.99^T phi of the last state. Each pays rent for the parameters that were added: those of
+// fossils once, and those of the live seed.
 
 #include <cstdint>
+#include <optional>
 
 #include "models/morphogenesis/life_cycle/stage.h"
 #include "rl/morphogenesis/growth_actions.h"
@@ -23,7 +28,7 @@ struct GrowthReward {
   double potential = 0;
   double action = 0;    // for what was chosen
   double terminal = 0;  // after the last epoch
-  double rollback = 0;  // of the governor: then all others are 0
+  double rollback = 0;  // of the governor: then all others are 0, except the potential
 
   double total() const { return progress + rent + stage + potential + action + terminal + rollback; }
 };
@@ -32,8 +37,10 @@ struct GrowthReward {
 struct RewardedState {
   const TrainingSignals& signals;
   const GrowthReport& report;
+  const std::optional<SeedReport>& before;  // the seed when the decision before was made; none before the first
   const GrowthScale& scale;
   GrowthActionKind action = GrowthActionKind::kWait;
+  bool by_contribution = false;  // a seed whose contribution is known has the potential of ContributionReward
 
   bool is_last() const { return signals.epoch == scale.max_epochs; }
 };
@@ -52,6 +59,7 @@ double StagePotential(models::Stage stage);
 GrowthReward ShapedReward(const RewardedState& state);
 
 // By what the seed contributes: c is the accuracy with it minus that without. Where c is not known, it earns nothing.
+// The potential has three tenths of a point per epoch in a stage, at most 2.
 GrowthReward ContributionReward(const RewardedState& state);
 
 // By changes of the loss, in standard deviations of a task's; a rise counts half.

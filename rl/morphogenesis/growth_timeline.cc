@@ -46,7 +46,7 @@ absl::StatusOr<std::string> TimelineOf(const GrowthRules& rules, const PlayedGro
 }
 
 absl::StatusOr<std::string> DescribeGrowthStep(const Config& config, const StepTables& step) {
-  ASSIGN_OR_RETURN(const GrowthRules rules, GrowthRules::Of(config.morphogenesis));
+  ASSIGN_OR_RETURN(const GrowthRules rules, GrowthRules::Of(config));
   RETURN_IF_ERROR(CheckGrowthTables(config, rules, step));
   ASSIGN_OR_RETURN(const StepRecord record, GrowthRecordOf(rules, step));
   std::string text;

@@ -55,7 +55,9 @@ ChooseGrowth Prefers(const GrowthActions& actions, std::vector<GrowthAction> pre
 
 struct Game {
   explicit Game(const MorphogenesisConfig& of) : config(of) {
-    auto loaded_rules = GrowthRules::Of(config);
+    Config whole;
+    whole.morphogenesis = config;
+    auto loaded_rules = GrowthRules::Of(whole);
     EXPECT_OK(loaded_rules);
     rules.emplace(*std::move(loaded_rules));
     auto loaded = GrowthExamples::Load(config, 1, PosixFileSystem(), &files);
@@ -138,12 +140,37 @@ TEST(PlayGrowthTest, ASeedPassesAllGatesAndItsSlotIsUsedAgain) {
   EXPECT_THAT(*timeline, HasSubstr("TRAINING -> BLENDING, gate G2"));
 }
 
-// Whether an episode in which the network was set back is finite, and earns -10 then.
+// Of a seed that became part of its host, of one that was removed, and of rollbacks: an episode is over after its last
+// epoch, and then its potential-based terms, discounted, are worth nothing.
+TEST(PlayGrowthTest, PotentialsOfAnEpisodeSumToNothing) {
+  MorphogenesisConfig config = Slow();
+  config.max_epochs = 40;
+  for (const char* reward : {"shaped", "contribution", "loss"}) {
+    config.reward = reward;
+    const Game game(config);
+    for (const GrowthAction& action : {kFossilize, kCull}) {
+      const PlayedGrowth played = game.Play(Prefers(game.rules->actions, {action, kConvLight}));
+      const auto emptied = action == kFossilize ? GrowthEventKind::kSeedFossilized : GrowthEventKind::kSeedCulled;
+      EXPECT_GE(Count(played, emptied), 1u) << reward;
+      double sum = 0, size = 0, discount = 1;
+      for (const GrowthReward& earned : game.Outcome(played).reward_T) {
+        sum += discount * earned.potential;
+        size += std::fabs(earned.potential);
+        discount *= 0.99;
+      }
+      EXPECT_GT(size, 0.5) << reward;
+      EXPECT_NEAR(sum, 0, 1e-12) << reward;
+    }
+  }
+}
+
+// Whether an episode in which the network was set back is finite, and earns -10 and its potential then.
 void ExpectSound(const Game& game, const PlayedGrowth& played) {
   const GrowthOutcome outcome = game.Outcome(played);
   for (size_t t = 0; t < played.action_T.size(); ++t) {
     if (played.report_T1[t].was_rolled_back) {
-      EXPECT_EQ(outcome.reward_T[t].total(), -10);
+      EXPECT_EQ(outcome.reward_T[t].rollback, -10);
+      EXPECT_EQ(outcome.reward_T[t].total(), -10 + outcome.reward_T[t].potential);
     }
     EXPECT_TRUE(std::isfinite(played.report_T1[t].measures.val_loss));
     EXPECT_TRUE(std::isfinite(outcome.reward_T[t].total()));

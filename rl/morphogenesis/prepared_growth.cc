@@ -23,7 +23,7 @@ namespace {
 
 absl::StatusOr<CategoricalShape> ShapeOf(const Config& config) {
   const MorphogenesisConfig& growth = config.morphogenesis;
-  ASSIGN_OR_RETURN(const GrowthRules rules, GrowthRules::Of(growth));
+  ASSIGN_OR_RETURN(const GrowthRules rules, GrowthRules::Of(config));
   ASSIGN_OR_RETURN(ControllerWidths widths, ControllerWidthsOf(growth));
   ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
   CategoricalShape shape;
@@ -90,7 +90,7 @@ class PreparedGrowth : public PreparedWorkload {
 
 absl::Status PrepareGrowth(const Config& config, RunUse, RunParts* parts) {
   ASSIGN_OR_RETURN(const CategoricalShape shape, ShapeOf(config));
-  ASSIGN_OR_RETURN(GrowthRules rules, GrowthRules::Of(config.morphogenesis));
+  ASSIGN_OR_RETURN(GrowthRules rules, GrowthRules::Of(config));
   ASSIGN_OR_RETURN(GrowthExamples examples,
                    GrowthExamples::Load(config.morphogenesis, static_cast<uint64_t>(config.run.seed), PosixFileSystem(),
                                         &parts->external_files));
@@ -109,7 +109,7 @@ absl::StatusOr<FlatLayout> GrowthLayoutOf(const Config& config) {
 absl::Status ExportGrowth(const Config& config, absl::Span<const float> weights, FileSystem& files,
                           const std::string& directory) {
   ASSIGN_OR_RETURN(const CategoricalShape shape, ShapeOf(config));
-  ASSIGN_OR_RETURN(const GrowthRules rules, GrowthRules::Of(config.morphogenesis));
+  ASSIGN_OR_RETURN(const GrowthRules rules, GrowthRules::Of(config));
   return Save(InitialPolicy(shape, config), rules, weights, files, directory);
 }
 
