@@ -11,7 +11,7 @@ namespace reprise {
 absl::StatusOr<std::string> ReadFile(FileSystem& files, absl::string_view path, int64_t max_bytes) {
   ASSIGN_OR_RETURN(const FileInfo info, files.Stat(path));
   const auto too_large = [&](int64_t size) {
-    return absl::ResourceExhaustedError(
+    return absl::DataLossError(
         absl::StrCat("cannot read ", path, ": it has ", size, " bytes, more than the limit of ", max_bytes));
   };
   if (info.is_directory) return absl::InvalidArgumentError(absl::StrCat(path, " is a directory; expected a file"));

@@ -23,14 +23,14 @@ TEST(ReadFileTest, ReadsFilesUpToTheLimit) {
   EXPECT_EQ(ReadFile(files, "a", 5).value(), "12345");
   EXPECT_EQ(ReadFile(files, "empty", 0).value(), "");
   EXPECT_THAT(ReadFile(files, "a", 4),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("a: it has 5 bytes, more than the limit of 4")));
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("a: it has 5 bytes, more than the limit of 4")));
 }
 
 TEST(ReadFileTest, ReadsFilesOfUnknownSize) {
   ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(PosixFileSystem(), "/proc/self/stat", 1 << 20));
   EXPECT_THAT(text, HasSubstr("read_file_test"));
   EXPECT_THAT(ReadFile(PosixFileSystem(), "/proc/self/stat", 10),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("limit of 10")));
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("limit of 10")));
 }
 
 // A file that reports no size, like those of /proc.
@@ -75,7 +75,7 @@ TEST(ReadFileTest, TakesTimeInProportionToAFileOfUnknownSize) {
   ASSERT_OK_AND_ASSIGN(const std::string text, ReadFile(files, "a", size));
   EXPECT_EQ(static_cast<int64_t>(text.size()), size);
   EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 4);
-  EXPECT_THAT(ReadFile(files, "a", size - 1), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("limit")));
+  EXPECT_THAT(ReadFile(files, "a", size - 1), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("limit")));
 }
 
 TEST(ReadFileTest, ReportsEveryCallThatFails) {

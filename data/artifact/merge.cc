@@ -9,7 +9,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
-#include "core/io/read_file.h"
 #include "core/status/check.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
@@ -21,7 +20,6 @@
 namespace reprise::internal {
 namespace {
 
-constexpr int64_t kLargestSegment = int64_t{1} << 38;
 constexpr int64_t kReadBackBytes = int64_t{4} << 20;
 
 // One segment's part of an array.
@@ -74,7 +72,7 @@ class Merger {
 
   // Verifies a segment and records where its arrays are.
   absl::Status AddSegment(const std::string& path) {
-    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(files_, path, kLargestSegment));
+    ASSIGN_OR_RETURN(const std::string bytes, ReadContainerFile(files_, path));
     const auto run = ParseRun(bytes);
     if (!run.ok()) return WithContext(run.status(), path);
     if (!run->steps.empty()) {

@@ -6,13 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "core/io/read_file.h"
 #include "core/status/check.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/directory/checkpoint_files.h"
-#include "data/artifact/format/user_block.h"
+#include "data/artifact/format/container.h"
 #include "data/artifact/format/run_arrays.h"
+#include "data/artifact/format/user_block.h"
 
 namespace reprise {
 namespace {
@@ -20,8 +20,6 @@ namespace {
 using internal::CheckpointGroup;
 using internal::CheckpointTensor;
 using internal::StoredStream;
-
-constexpr int64_t kLargestRun = int64_t{1} << 40;
 
 bool IsInline(const internal::Container& container, const CheckpointGroup& group) {
   return container.Find(internal::TensorPath(group, group.tensors[0])).ok();
@@ -76,7 +74,7 @@ struct RunReader::Impl {
 };
 
 absl::StatusOr<RunReader> RunReader::Open(FileSystem& files, absl::string_view path, const RunReaderOptions& options) {
-  ASSIGN_OR_RETURN(std::string bytes, ReadFile(files, path, kLargestRun));
+  ASSIGN_OR_RETURN(std::string bytes, internal::ReadContainerFile(files, path));
   return Parse(files, std::move(bytes), path, options);
 }
 

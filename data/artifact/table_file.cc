@@ -84,6 +84,10 @@ absl::StatusOr<std::string> EncodeTableFile(const std::string& plan, absl::Span<
   return internal::EncodeContainer(std::move(arrays), kNumericContract);
 }
 
+absl::StatusOr<std::string> ReadTableFile(FileSystem& files, absl::string_view path) {
+  return internal::ReadContainerFile(files, path);
+}
+
 absl::StatusOr<TableFile> ParseTableFile(const std::string& bytes, absl::string_view path) {
   absl::StatusOr<TableFile> file = Parse(bytes);
   if (!file.ok()) return WithContext(file.status(), path);

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/io/file_system.h"
 #include "data/artifact/format/run_header.h"
 #include "data/tables/table.h"
 
@@ -24,6 +25,10 @@ struct TableFile {
 // Returns the file's bytes: a function of the plan, the tables, the numeric contract and the version of HDF5. The
 // tables' names must differ and be ArtifactNames (checked).
 absl::StatusOr<std::string> EncodeTableFile(const std::string& plan, absl::Span<const StreamTable> tables);
+
+// Returns the bytes of such a file, which has the size that its first bytes state: of another file, nothing more is
+// read. Otherwise as ParseTableFile.
+absl::StatusOr<std::string> ReadTableFile(FileSystem& files, absl::string_view path);
 
 // The inverse. Verifies all digests first. DataLoss, naming `path`, if the bytes are damaged or are not such a file;
 // Unimplemented if they have a newer format or another numeric contract.

@@ -1,18 +1,10 @@
 #include "pipelines/stored/of_sweep.h"
 
-#include <cstdint>
-
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "core/io/read_file.h"
 #include "data/artifact/table_file.h"
 
 namespace reprise {
-namespace {
-
-constexpr int64_t kMostTableBytes = int64_t{1} << 30;
-
-}  // namespace
 
 bool IsSweepFolder(FileSystem& files, const std::string& directory) {
   return files.Stat(JoinPath(directory, kPlanFile)).ok();
@@ -37,7 +29,7 @@ absl::Status RefuseSweepAsRun(FileSystem& files, const std::string& path) {
   }
   const absl::StatusOr<FileInfo> info = files.Stat(path);
   if (!info.ok() || info->is_directory) return absl::OkStatus();
-  const absl::StatusOr<std::string> bytes = ReadFile(files, path, kMostTableBytes);
+  const absl::StatusOr<std::string> bytes = ReadTableFile(files, path);
   if (!bytes.ok() || !ParseTableFile(*bytes, path).ok()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(path,
                                                  " is the table of a sweep, and no run: sweep.md beside it shows "

@@ -70,14 +70,10 @@ ArraySource SourceOfTensor(FileSystem& files, absl::string_view run_directory, c
 absl::StatusOr<std::string> ReadGroup(FileSystem& files, absl::string_view run_directory,
                                       const CheckpointGroup& group) {
   const std::string path = CheckpointPath(run_directory, group.file_sha256);
-  auto bytes = ReadFile(files, path, group.bytes());
+  auto bytes = ReadWhole(files, {.path = path, .offset = 0, .size = group.bytes(), .sha256 = group.file_sha256});
   if (absl::IsNotFound(bytes.status())) {
     return absl::NotFoundError(absl::StrCat(path, " is missing: it holds the checkpoint of step ", group.step,
                                             ", group \"", group.group, "\"; copy it there with the run file"));
-  }
-  RETURN_IF_ERROR(bytes.status());
-  if (static_cast<int64_t>(bytes->size()) != group.bytes() || Sha256(*bytes) != group.file_sha256) {
-    return absl::DataLossError(absl::StrCat(path, ": it is damaged: its SHA-256 differs from its file name"));
   }
   return bytes;
 }

@@ -4,14 +4,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
-#include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/directory/checkpoint_files.h"
 #include "data/artifact/directory/run_directory.h"
-#include "data/artifact/format/user_block.h"
 #include "data/artifact/format/file_range.h"
 #include "data/artifact/format/run_arrays.h"
+#include "data/artifact/format/user_block.h"
 
 namespace reprise::internal {
 namespace {
@@ -27,7 +26,6 @@ absl::Status Damaged(absl::string_view path, absl::string_view what) {
 
 // Converts an error of reading the committed file `path`: a missing file is data loss.
 absl::Status WithLoss(const absl::Status& status, absl::string_view path) {
-  if (absl::IsDataLoss(status)) return Damaged(path, "it is damaged: it is not a regular file");
   return absl::IsNotFound(status) ? Damaged(path, "it is missing, though the run's journal names it") : status;
 }
 
@@ -90,14 +88,12 @@ absl::StatusOr<std::string> ReadSegment(FileSystem& files, absl::string_view run
                                                  "\", of kind \"", entry.kind,
                                                  "\", which this program does not know: use the one that wrote it"));
   }
-  absl::StatusOr<std::string> bytes = ReadFile(files, path, entry.size);
-  if (bytes.ok() && static_cast<int64_t>(bytes->size()) == entry.size && Sha256(*bytes) == entry.sha256) {
-    RETURN_IF_ERROR(WithContext(CheckNumericContract(*bytes), path));
-    return bytes;
-  }
-  const bool is_longer = absl::IsResourceExhausted(bytes.status()) && !IsFileError(bytes.status());
-  return bytes.ok() || is_longer ? Damaged(path, "it is damaged: it differs from the run's journal")
-                                 : WithLoss(bytes.status(), path);
+  absl::StatusOr<std::string> bytes =
+      ReadWhole(files, {.path = path, .offset = 0, .size = entry.size, .sha256 = entry.sha256});
+  if (absl::IsDataLoss(bytes.status())) return Damaged(path, "it is damaged: it differs from the run's journal");
+  RETURN_IF_ERROR(WithLoss(bytes.status(), path));
+  RETURN_IF_ERROR(WithContext(CheckNumericContract(*bytes), path));
+  return bytes;
 }
 
 int64_t Committed::FirstKept(int64_t keep) const {

@@ -13,7 +13,7 @@
 namespace reprise::internal {
 namespace {
 
-constexpr int64_t kLargestJournal = int64_t{1} << 32;
+constexpr int64_t kLargestJournal = int64_t{1} << 28;  // more than a million segments
 constexpr absl::string_view kRestore = "; restore the journal from a copy, or restart the run in another directory";
 
 // Returns a journal without entries if the epoch's process died before it wrote one.
@@ -21,6 +21,9 @@ absl::StatusOr<ParsedJournal> ReadJournal(FileSystem& files, absl::string_view r
   const std::string path = JournalPath(run_directory, epoch);
   const absl::StatusOr<std::string> bytes = ReadFile(files, path, kLargestJournal);
   if (absl::IsNotFound(bytes.status())) return ParsedJournal();
+  if (absl::IsDataLoss(bytes.status())) {
+    return absl::DataLossError(absl::StrCat(bytes.status().message(), kRestore));
+  }
   RETURN_IF_ERROR(bytes.status());
   absl::StatusOr<ParsedJournal> journal = ParseJournal(*bytes);
   if (!journal.ok()) return absl::DataLossError(absl::StrCat(path, ": ", journal.status().message(), kRestore));

@@ -9,16 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "core/digest/sha256.h"
 #include "core/io/atomic_file.h"
-#include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/directory/run_directory.h"
+#include "data/artifact/format/container.h"
 #include "data/artifact/format/run_arrays.h"
 
 namespace reprise::internal {
 namespace {
-
-constexpr int64_t kLargestRun = int64_t{1} << 40;
 
 std::string PathOf(absl::string_view run_directory, absl::string_view name) {
   return JoinPath(SegmentDirectory(run_directory), name);
@@ -33,7 +31,7 @@ struct ReadRun {
 // Returns null if the file is gone, damaged, or of a format or kind that this program cannot read.
 absl::StatusOr<std::unique_ptr<ReadRun>> TryRead(FileSystem& files, const std::string& path) {
   auto read = std::make_unique<ReadRun>();
-  absl::StatusOr<std::string> bytes = ReadFile(files, path, kLargestRun);
+  absl::StatusOr<std::string> bytes = ReadContainerFile(files, path);
   if (IsFileError(bytes.status())) return bytes.status();
   if (!bytes.ok()) return nullptr;
   read->bytes = *std::move(bytes);

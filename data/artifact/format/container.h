@@ -40,6 +40,14 @@ absl::StatusOr<UserBlock> WriteContainer(std::vector<ArraySource> arrays, int64_
 // Returns the same bytes in memory.
 absl::StatusOr<std::string> EncodeContainer(std::vector<ArraySource> arrays, int64_t numeric_contract);
 
+// Returns all bytes of a file that begins with a user block and has the size that the block states; nothing more than
+// the block is read of another file. Errors: those of ParseUserBlock, with the path in front; InvalidArgument for a
+// directory; DataLoss for what is not a regular file; those of `files`.
+absl::StatusOr<std::string> ReadContainerFile(FileSystem& files, absl::string_view path);
+
+// Returns whether ReadContainerFile would read the file, from its size and its first bytes. Errors: those of `files`.
+absl::StatusOr<bool> IsContainerFile(FileSystem& files, absl::string_view path);
+
 struct ArrayView {
   ArrayInfo info;
   absl::string_view bytes;  // the elements, within the file's bytes

@@ -1,7 +1,12 @@
 #include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/digest/sha256.h"
+#include "core/io/file_system.h"
+#include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/format/container.h"
 #include "data/artifact/format/run_digest.h"
@@ -13,6 +18,40 @@ absl::StatusOr<const ArrayView*> Container::Find(absl::string_view path) const {
   const auto it = std::lower_bound(arrays.begin(), arrays.end(), path, before);
   if (it == arrays.end() || it->info.path != path) return absl::DataLossError(absl::StrCat("it has no ", path));
   return &*it;
+}
+
+namespace {
+
+// A file that has the size which its user block states.
+struct SizedFile {
+  std::unique_ptr<File> file;
+  int64_t size = 0;
+};
+
+absl::StatusOr<SizedFile> OpenSized(FileSystem& files, absl::string_view path) {
+  ASSIGN_OR_RETURN(const FileInfo info, files.Stat(path));
+  if (info.is_directory) return absl::InvalidArgumentError(absl::StrCat(path, " is a directory; expected a file"));
+  ASSIGN_OR_RETURN(std::unique_ptr<File> file, files.Open(path, OpenMode::kRead));
+  ASSIGN_OR_RETURN(const std::string start, file->ReadAt(0, kUserBlockBytes));
+  RETURN_IF_ERROR(WithContext(ParseUserBlock(start, info.size).status(), path));
+  return SizedFile{std::move(file), info.size};
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadContainerFile(FileSystem& files, absl::string_view path) {
+  ASSIGN_OR_RETURN(const SizedFile sized, OpenSized(files, path));
+  ASSIGN_OR_RETURN(std::string bytes, sized.file->ReadAt(0, sized.size));
+  RETURN_IF_ERROR(sized.file->Close());
+  return bytes;
+}
+
+absl::StatusOr<bool> IsContainerFile(FileSystem& files, absl::string_view path) {
+  const absl::Status opened = OpenSized(files, path).status();
+  const bool is_another = absl::IsNotFound(opened) || absl::IsInvalidArgument(opened) || absl::IsDataLoss(opened) ||
+                          absl::IsUnimplemented(opened);
+  if (!is_another) RETURN_IF_ERROR(opened);
+  return opened.ok();
 }
 
 absl::StatusOr<Container> ParseContainer(absl::string_view file, const ArrayFinding& find) {

@@ -32,4 +32,19 @@ absl::Status CopyRange(FileSystem& files, const FileRange& range, const ByteSink
   return file->Close();
 }
 
+absl::StatusOr<std::string> ReadWhole(FileSystem& files, const FileRange& whole) {
+  ASSIGN_OR_RETURN(const FileInfo info, files.Stat(whole.path));
+  if (info.is_directory || info.size != whole.size) {
+    return absl::DataLossError(
+        absl::StrCat(whole.path, ": it is damaged: ",
+                     info.is_directory ? "it is a directory"
+                                       : absl::StrCat("it has ", info.size, " bytes instead of ", whole.size)));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<File> file, files.Open(whole.path, OpenMode::kRead));
+  ASSIGN_OR_RETURN(std::string bytes, file->ReadAt(0, whole.size));
+  RETURN_IF_ERROR(file->Close());
+  if (static_cast<int64_t>(bytes.size()) == whole.size && Sha256(bytes) == whole.sha256) return bytes;
+  return absl::DataLossError(absl::StrCat(whole.path, ": it is damaged: its SHA-256 is wrong"));
+}
+
 }  // namespace reprise::internal

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/digest/sha256.h"
 #include "core/io/file_system.h"
@@ -22,6 +23,10 @@ struct FileRange {
 // Passes the bytes to `sink` in pieces of a multiple of 8 bytes (except the last), at most 4 MiB each. DataLoss, naming
 // the file, if it is too short or the bytes do not match their digest; the sink has already received them then.
 absl::Status CopyRange(FileSystem& files, const FileRange& range, const ByteSink& sink);
+
+// Returns the bytes of a range that is a whole file. DataLoss, naming the file, if the file has another size, of which
+// nothing is read, or another digest.
+absl::StatusOr<std::string> ReadWhole(FileSystem& files, const FileRange& whole);
 
 }  // namespace reprise::internal
 

@@ -57,5 +57,23 @@ TEST_F(CopyRangeTest, ReportsEveryCallThatFails) {
   }
 }
 
+TEST(ReadWholeTest, ReturnsAFileOfItsSizeAndDigest) {
+  FakeFileSystem files;
+  ASSERT_OK(WriteFileAtomically(files, "a", "0123"));
+  EXPECT_EQ(ReadWhole(files, {.path = "a", .offset = 0, .size = 4, .sha256 = Sha256("0123")}).value(), "0123");
+  EXPECT_THAT(ReadWhole(files, {.path = "a", .offset = 0, .size = 4, .sha256 = Sha256("0124")}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("a: it is damaged: its SHA-256")));
+}
+
+TEST(ReadWholeTest, ReadsNothingOfAFileOfAnotherSize) {
+  FakeFileSystem files;
+  ASSERT_OK(WriteFileAtomically(files, "a", "0123"));
+  for (const int64_t size : {0, 3, 5}) {
+    EXPECT_THAT(ReadWhole(files, {.path = "a", .offset = 0, .size = size, .sha256 = Sha256("012")}),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("a: it is damaged: it has 4 bytes instead of ")));
+    EXPECT_EQ(files.log().back(), "stat a");
+  }
+}
+
 }  // namespace
 }  // namespace reprise::internal

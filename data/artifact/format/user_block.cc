@@ -51,14 +51,14 @@ absl::StatusOr<Digest> TakeDigest(absl::string_view& text, absl::string_view key
 }
 
 // Checks the rules that hold for every version of the format: the first line, the last line, and the format's number.
-absl::Status CheckAnyVersion(absl::string_view file) {
-  if (file.substr(0, kMagic.size()) != kMagic.substr(0, file.size())) {
+absl::Status CheckAnyVersion(absl::string_view start, int64_t file_bytes) {
+  if (start.substr(0, kMagic.size()) != kMagic.substr(0, start.size())) {
     return absl::DataLossError("it is not a run file: it does not begin with \"reprise run\"");
   }
-  if (file.size() < static_cast<size_t>(kUserBlockBytes)) {
-    return absl::DataLossError(absl::StrCat("it was truncated: it has ", file.size(), " bytes"));
+  if (start.size() < static_cast<size_t>(kUserBlockBytes)) {
+    return absl::DataLossError(absl::StrCat("it was truncated: it has ", file_bytes, " bytes"));
   }
-  if (file.substr(kProvedBytes, kProofBytes) != ProofOf(file)) {
+  if (start.substr(kProvedBytes, kProofBytes) != ProofOf(start)) {
     return absl::DataLossError("its first 512 bytes are damaged: they do not have the SHA-256 that they state");
   }
   return absl::OkStatus();
@@ -77,8 +77,12 @@ std::string EncodeUserBlock(const UserBlock& block) {
 }
 
 absl::StatusOr<UserBlock> ParseUserBlock(absl::string_view file) {
-  RETURN_IF_ERROR(CheckAnyVersion(file));
-  absl::string_view text = file.substr(kMagic.size(), kProvedBytes - kMagic.size());
+  return ParseUserBlock(file, static_cast<int64_t>(file.size()));
+}
+
+absl::StatusOr<UserBlock> ParseUserBlock(absl::string_view start, int64_t file_bytes) {
+  RETURN_IF_ERROR(CheckAnyVersion(start, file_bytes));
+  absl::string_view text = start.substr(kMagic.size(), kProvedBytes - kMagic.size());
   ASSIGN_OR_RETURN(const int64_t format, TakeNumber(text, "format"));
   if (format != kFormatVersion) {
     return absl::UnimplementedError(absl::StrCat("it has format version ", format, "; this program reads version ",
@@ -89,13 +93,13 @@ absl::StatusOr<UserBlock> ParseUserBlock(absl::string_view file) {
   ASSIGN_OR_RETURN(block.body_bytes, TakeNumber(text, "body_bytes"));
   ASSIGN_OR_RETURN(block.body_digest, TakeDigest(text, "body_sha256"));
   ASSIGN_OR_RETURN(block.run_digest, TakeDigest(text, "run_digest"));
-  const int64_t body_bytes = static_cast<int64_t>(file.size()) - kUserBlockBytes;
+  const int64_t body_bytes = file_bytes - kUserBlockBytes;
   if (body_bytes != block.body_bytes) {
     return absl::DataLossError(absl::StrCat("it was ", body_bytes < block.body_bytes ? "truncated" : "appended to",
-                                            ": it has ", file.size(), " bytes instead of ",
+                                            ": it has ", file_bytes, " bytes instead of ",
                                             block.body_bytes + kUserBlockBytes));
   }
-  if (EncodeUserBlock(block) != file.substr(0, static_cast<size_t>(kUserBlockBytes))) {
+  if (EncodeUserBlock(block) != start.substr(0, static_cast<size_t>(kUserBlockBytes))) {
     return absl::DataLossError("its first 512 bytes are damaged: they hold more than a user block has");
   }
   return block;
@@ -107,7 +111,9 @@ absl::Status CheckNumericContract(absl::string_view run_file) {
   return absl::UnimplementedError(
       absl::StrCat("its numbers follow numeric contract ", block.numeric_contract, "; those of this program follow ",
                    kNumericContract, ", so its bits cannot be reproduced: use a version of Reprise with contract ",
-                   block.numeric_contract));
+                   block.numeric_contract,
+                   " (docs/determinism.md has what each contract changed; execution.jsonl in the "
+                   "run's folder has the \"revision\" that made the run)"));
 }
 
 }  // namespace reprise::internal

@@ -30,6 +30,9 @@ std::string EncodeUserBlock(const UserBlock& block);
 // the block is damaged or the file was truncated; Unimplemented, naming both versions, for a newer format.
 absl::StatusOr<UserBlock> ParseUserBlock(absl::string_view file);
 
+// The same for a file of `file_bytes` bytes of which only the first 512 (or all, if it has fewer) were read.
+absl::StatusOr<UserBlock> ParseUserBlock(absl::string_view start, int64_t file_bytes);
+
 // Unimplemented, naming both contracts, if the run file follows another numeric contract than this program. Errors:
 // those of ParseUserBlock.
 absl::Status CheckNumericContract(absl::string_view run_file);
