@@ -2,11 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <random>
+#include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 
@@ -14,6 +17,16 @@ namespace reprise {
 namespace {
 
 constexpr char kTemporary[] = ".tmp-";
+
+// Returns whether a text is what TemporaryName appends after kTemporary: a process id, a hexadecimal number, a count.
+bool IsTemporaryEnding(absl::string_view text) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, '-');
+  const auto all = [](absl::string_view part, bool (*is_digit)(unsigned char)) {
+    return !part.empty() && part.size() <= 10 && std::all_of(part.begin(), part.end(), is_digit);
+  };
+  return parts.size() == 3 && all(parts[0], absl::ascii_isdigit) && all(parts[1], absl::ascii_isxdigit) &&
+         all(parts[2], absl::ascii_isdigit);
+}
 
 }  // namespace
 
@@ -26,7 +39,12 @@ std::string TemporaryName(absl::string_view path) {
   return absl::StrFormat("%s%s%d-%08x-%d", path, kTemporary, ::getpid(), process, count.fetch_add(1));
 }
 
-absl::string_view FinalName(absl::string_view name) { return name.substr(0, name.rfind(kTemporary)); }
+absl::string_view FinalName(absl::string_view name) {
+  const size_t end = name.rfind(kTemporary);
+  const bool is_temporary =
+      end != absl::string_view::npos && IsTemporaryEnding(name.substr(end + absl::string_view(kTemporary).size()));
+  return is_temporary ? name.substr(0, end) : name;
+}
 
 absl::StatusOr<AtomicFile> AtomicFile::Create(FileSystem& files, absl::string_view path, int permissions) {
   std::string temporary = TemporaryName(path);

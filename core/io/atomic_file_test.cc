@@ -118,5 +118,15 @@ TEST(CreateDirectoriesTest, ReportsAFailingStat) {
   EXPECT_THAT(CreateDirectories(files, "a/b"), StatusIs(absl::StatusCode::kAborted, ::testing::_));
 }
 
+// Somebody else's file must not be taken for one that a killed process left.
+TEST(AtomicFileTest, ANameIsTemporaryOnlyIfItEndsAsTheNamesMadeHere) {
+  EXPECT_TRUE(IsTemporaryName(TemporaryName("a/b")));
+  EXPECT_EQ(FinalName(TemporaryName("a/b")), "a/b");
+  for (const std::string name : {"b", "b.tmp", "b.tmp-", "b.tmp-old", "b.tmp-1", "b.tmp-1-2", "b.tmp-1-2-3-4",
+                                 "b.tmp-1-2-", "b.tmp-1-x-3", "b.tmp-1-2-3.txt", "b.tmp-a-2-3"}) {
+    EXPECT_FALSE(IsTemporaryName(name)) << name;
+  }
+}
+
 }  // namespace
 }  // namespace reprise

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "core/io/atomic_file.h"
+#include "core/io/directory_entry.h"
 #include "core/io/read_file.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/directory/checkpoint_files.h"
@@ -33,6 +33,7 @@ int64_t StepOf(absl::string_view name) {
 }
 
 absl::StatusOr<std::vector<std::string>> NamesIn(FileSystem& files, const std::string& directory) {
+  RETURN_IF_ERROR(CheckIsNoLink(directory));
   absl::StatusOr<std::vector<std::string>> names = files.List(directory);
   if (absl::IsNotFound(names.status())) return std::vector<std::string>();
   return names;
@@ -48,13 +49,19 @@ std::vector<int64_t> StepsIn(absl::Span<const std::string> names) {
   return steps;
 }
 
-// Not an error if another process has already removed the file, or if it is somebody's directory, which stays.
+// Not an error if another process has already removed the file.
 absl::Status Remove(FileSystem& files, const std::string& path) {
   const absl::Status removed = files.Unlink(path);
-  if (removed.ok() || absl::IsNotFound(removed)) return absl::OkStatus();
-  const absl::StatusOr<FileInfo> info = files.Stat(path);
-  return info.ok() && info->is_directory ? absl::OkStatus() : removed;
+  return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
 }
+
+// Whatever only has the name of a state is somebody's, and stays.
+absl::Status RemoveState(FileSystem& files, const std::string& path) {
+  ASSIGN_OR_RETURN(const bool is_own, internal::IsContainerFile(files, path));
+  return is_own ? Remove(files, path) : absl::OkStatus();
+}
+
+bool IsTemporaryState(absl::string_view name) { return IsTemporaryName(name) && StepOf(FinalName(name)) >= 0; }
 
 }  // namespace
 
@@ -62,6 +69,7 @@ std::string StateDirectory(absl::string_view run_directory) { return JoinPath(ru
 
 absl::Status WriteState(FileSystem& files, absl::string_view run_directory, const RunHeader& header, int64_t step,
                         absl::Span<const TensorGroup> groups) {
+  RETURN_IF_ERROR(CheckIsNoLink(StateDirectory(run_directory)));
   const std::string path = StatePath(run_directory, step);
   ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
   // The process that wrote it may have died before its name was durable; older states are removed after this.
@@ -115,9 +123,9 @@ absl::Status RetireStates(FileSystem& files, absl::string_view run_directory, in
   std::vector<int64_t> steps = StepsIn(names);
   steps.resize(static_cast<size_t>(std::max<int64_t>(0, static_cast<int64_t>(steps.size()) - keep)));
   if (check_owner) RETURN_IF_ERROR(check_owner());
-  for (const int64_t step : steps) RETURN_IF_ERROR(Remove(files, StatePath(run_directory, step)));
+  for (const int64_t step : steps) RETURN_IF_ERROR(RemoveState(files, StatePath(run_directory, step)));
   for (const std::string& name : names) {
-    if (absl::StrContains(name, ".h5.tmp-")) RETURN_IF_ERROR(Remove(files, JoinPath(directory, name)));
+    if (IsTemporaryState(name)) RETURN_IF_ERROR(Remove(files, JoinPath(directory, name)));
   }
   if (keep > 0) return absl::OkStatus();
   files.RemoveDirectory(directory).IgnoreError();  // fails if it does not exist or contains other files

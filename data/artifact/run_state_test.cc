@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "core/io/atomic_file.h"
 #include "core/io/fake_file_system.h"
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
@@ -110,6 +111,18 @@ TEST(RunStateTest, ADirectoryWithTheNameOfAStateStays) {
   ASSERT_OK(files.CreateDirectory("run/states/00000001.h5"));
   EXPECT_OK(RetireStates(files, "run", 0));
   EXPECT_THAT(files.List("run/states").value(), ElementsAre("00000001.h5"));
+}
+
+TEST(RunStateTest, AFileThatOnlyHasTheNameOfAStateStays) {
+  FakeFileSystem files;
+  ASSERT_OK(files.CreateDirectory("run"));
+  ASSERT_OK(Write(files, 2));
+  for (const std::string name : {"00000001.h5", "notes.h5.tmp-1-2-3", "00000003.h5.tmp-old"}) {
+    ASSERT_OK(WriteFileAtomically(files, "run/states/" + name, "mine"));
+  }
+  EXPECT_OK(RetireStates(files, "run", 0));
+  EXPECT_THAT(files.List("run/states").value(),
+              ElementsAre("00000001.h5", "00000003.h5.tmp-old", "notes.h5.tmp-1-2-3"));
 }
 
 TEST(RunStateTest, EveryErrorIsReportedAndLeavesEveryStateWhole) {

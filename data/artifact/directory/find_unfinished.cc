@@ -22,6 +22,7 @@ absl::StatusOr<FoundRun> ReadProgress(FileSystem& files, absl::string_view direc
   const FoundRun none = {.stage = RunStage::kNone, .header = {}, .last_step = -1};
   ASSIGN_OR_RETURN(const bool exists, Exists(files, directory));
   if (!exists) return none;
+  RETURN_IF_ERROR(CheckNoLinks(directory));
   ASSIGN_OR_RETURN(const bool has_epochs, Exists(files, EpochDirectory(directory)));
   ASSIGN_OR_RETURN(const int64_t named, NewestEpochNamed(files, directory));
   if (!has_epochs && named == 0) return none;

@@ -18,6 +18,9 @@
 
 namespace reprise::internal {
 
+// The kind of a journal's first entry.
+inline constexpr char kParentKind[] = "parent";
+
 // A file of the run; or, with kind "parent", the part of another journal that this one continues.
 struct JournalEntry {
   std::string kind;    // letters

@@ -6,9 +6,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
+#include "core/io/directory_entry.h"
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "data/artifact/directory/own_files.h"
 
 namespace reprise::internal {
 namespace {
@@ -19,6 +21,7 @@ constexpr absl::string_view kRestore = "; restore the journal from a copy, or re
 // Returns a journal without entries if the epoch's process died before it wrote one.
 absl::StatusOr<ParsedJournal> ReadJournal(FileSystem& files, absl::string_view run_directory, int64_t epoch) {
   const std::string path = JournalPath(run_directory, epoch);
+  RETURN_IF_ERROR(CheckIsNoLink(path));
   const absl::StatusOr<std::string> bytes = ReadFile(files, path, kLargestJournal);
   if (absl::IsNotFound(bytes.status())) return ParsedJournal();
   if (absl::IsDataLoss(bytes.status())) {
@@ -27,7 +30,7 @@ absl::StatusOr<ParsedJournal> ReadJournal(FileSystem& files, absl::string_view r
   RETURN_IF_ERROR(bytes.status());
   absl::StatusOr<ParsedJournal> journal = ParseJournal(*bytes);
   if (!journal.ok()) return absl::DataLossError(absl::StrCat(path, ": ", journal.status().message(), kRestore));
-  if (!journal->entries.empty() && journal->entries[0].kind != "parent") {
+  if (!journal->entries.empty() && journal->entries[0].kind != kParentKind) {
     return absl::DataLossError(absl::StrCat(path, ": it does not name the journal that it continues", kRestore));
   }
   return journal;
@@ -115,7 +118,7 @@ int64_t UnlikelyEpoch() { return 100'000'000 + DrawNumber() % 800'000'000; }
 
 absl::Status Claim(FileSystem& files, absl::string_view run_directory, int64_t epoch) {
   return OrFaster(run_directory, WriteFileAtomically(files, JoinPath(EpochDirectory(run_directory), EpochName(epoch)),
-                                                     "claimed\n", kReadOnly));
+                                                     kClaimText, kReadOnly));
 }
 
 absl::StatusOr<int64_t> ClaimEpoch(FileSystem& files, absl::string_view run_directory, int64_t first_epoch) {

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
+#include "core/io/directory_entry.h"
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
@@ -30,7 +31,7 @@ absl::StatusOr<ResumedRun> StartJournal(FileSystem& files, absl::string_view dir
   RETURN_IF_ERROR(CreateDirectories(files, SegmentDirectory(directory)));
   ASSIGN_OR_RETURN(JournalWriter journal, JournalWriter::Create(files, JournalPath(directory, epoch)));
   // This also makes durable the names that a process created in the directory and did not live to sync.
-  RETURN_IF_ERROR(journal.Append({"parent", past.epoch, past.end.bytes, past.end.chain, "-"}));
+  RETURN_IF_ERROR(journal.Append({kParentKind, past.epoch, past.end.bytes, past.end.chain, "-"}));
   return ResumedRun{
       .epoch = epoch, .journal = std::move(journal), .committed = std::move(committed), .moved_aside = {}};
 }
@@ -89,9 +90,12 @@ absl::Status RestoreEpochs(FileSystem& files, absl::string_view directory) {
 }  // namespace
 
 absl::Status CheckFree(FileSystem& files, absl::string_view directory, absl::Span<const absl::string_view> others) {
+  RETURN_IF_ERROR(CheckNoLinks(directory));
   const auto check = [&](absl::string_view name) -> absl::Status {
-    ASSIGN_OR_RETURN(const bool exists, Exists(files, JoinPath(directory, name)));
-    return exists ? HoldsRun(directory, name) : absl::OkStatus();
+    const std::string path = JoinPath(directory, name);
+    ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
+    ASSIGN_OR_RETURN(const DirectoryEntry entry, LookUp(path));  // a link may lead nowhere
+    return exists || entry.is_link ? HoldsRun(directory, name) : absl::OkStatus();
   };
   for (const absl::string_view name : {"run.h5", "epochs", "segments", "checkpoints", "states"}) {
     RETURN_IF_ERROR(check(name));
@@ -148,6 +152,7 @@ absl::StatusOr<ResumedRun> ResumeRun(FileSystem& files, absl::string_view direct
 
 absl::StatusOr<int64_t> ClaimFinishedRun(FileSystem& files, absl::string_view directory) {
   RETURN_IF_ERROR(CheckFinished(files, directory));
+  RETURN_IF_ERROR(CheckNoLinks(directory));
   RETURN_IF_ERROR(CheckClaims(files, directory));
   RETURN_IF_ERROR(CreateDirectories(files, EpochDirectory(directory)));
   // There may be no claim of the run's epochs: a finished run removes them.

@@ -6,7 +6,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "core/io/atomic_file.h"
+#include "core/io/directory_entry.h"
 #include "core/io/file_system.h"
+#include "core/status/status_macros.h"
 
 namespace reprise::internal {
 
@@ -15,6 +17,13 @@ std::string EpochDirectory(absl::string_view run_directory) { return JoinPath(ru
 std::string SegmentDirectory(absl::string_view run_directory) { return JoinPath(run_directory, "segments"); }
 
 std::string AsideDirectory(absl::string_view run_directory) { return JoinPath(run_directory, "aside"); }
+
+absl::Status CheckNoLinks(absl::string_view run_directory) {
+  for (const absl::string_view name : {"epochs", "segments", "checkpoints", "states", "aside"}) {
+    RETURN_IF_ERROR(CheckIsNoLink(JoinPath(run_directory, name)));
+  }
+  return absl::OkStatus();
+}
 
 std::string EpochName(int64_t epoch) { return absl::StrFormat("E%04d", epoch); }
 

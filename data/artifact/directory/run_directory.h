@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
 namespace reprise::internal {
@@ -16,6 +17,10 @@ std::string SegmentDirectory(absl::string_view run_directory);
 
 // Returns the directory into which files are moved that may hold committed steps and do not belong to the run.
 std::string AsideDirectory(absl::string_view run_directory);
+
+// FailedPrecondition, with a remedy, if a directory that a run writes in its directory is a symbolic link: what it
+// leads to may be another run's, whose files look like this one's. The run's directory itself may be one.
+absl::Status CheckNoLinks(absl::string_view run_directory);
 
 // The highest epoch number. No run gets this far; higher numbers are not epochs, so that a next number always exists.
 inline constexpr int64_t kLastEpoch = 1'000'000'000'000'000;

@@ -8,19 +8,18 @@
 
 #include "absl/strings/match.h"
 #include "core/io/atomic_file.h"
-#include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/directory/checkpoint_files.h"
 #include "data/artifact/directory/lineage.h"
+#include "data/artifact/directory/own_files.h"
 #include "data/artifact/directory/run_directory.h"
 #include "data/artifact/directory/strays.h"
+#include "data/artifact/format/container.h"
 #include "data/artifact/format/run_arrays.h"
 
 namespace reprise::internal {
 namespace {
-
-constexpr int64_t kLargestRun = int64_t{1} << 40;
 
 absl::StatusOr<std::set<Digest>> CheckpointFilesIn(FileSystem& files, absl::string_view directory) {
   std::set<Digest> digests;
@@ -36,7 +35,7 @@ absl::StatusOr<std::set<Digest>> CheckpointFilesIn(FileSystem& files, absl::stri
 
 // Removes the digests of the files that a run file needs beside it from `digests`.
 absl::Status KeepWhatIsNeeded(FileSystem& files, const std::string& path, std::set<Digest>* digests) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(files, path, kLargestRun));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadContainerFile(files, path));
   const absl::StatusOr<StoredRun> run = ParseRun(bytes);
   if (!run.ok()) return WithContext(run.status(), path);
   for (const CheckpointGroup& group : run->checkpoints) {
@@ -79,6 +78,18 @@ absl::Status Collect(FileSystem& files, const std::string& directory, const IsWa
   return absl::OkStatus();
 }
 
+// Removes the paths of files that are not the run's from `paths`.
+absl::Status KeepOwn(FileSystem& files, absl::StatusOr<bool> (*is_own)(FileSystem& files, const std::string& path),
+                     std::vector<std::string>* paths) {
+  std::vector<std::string> own;
+  for (std::string& path : *paths) {
+    ASSIGN_OR_RETURN(const bool is_own_file, is_own(files, path));
+    if (is_own_file) own.push_back(std::move(path));
+  }
+  *paths = std::move(own);
+  return absl::OkStatus();
+}
+
 std::vector<std::string> PathsIn(const std::string& directory, absl::Span<const std::string> names) {
   std::vector<std::string> paths;
   for (const std::string& name : names) paths.push_back(JoinPath(directory, name));
@@ -88,6 +99,12 @@ std::vector<std::string> PathsIn(const std::string& directory, absl::Span<const 
 bool IsUpTo(int64_t epoch, int64_t last) { return 0 < epoch && epoch <= last; }
 
 bool IsTemporaryRun(absl::string_view name) { return IsTemporaryName(name) && FinalName(name) == "run.h5"; }
+
+bool IsTemporaryCheckpoint(absl::string_view name) {
+  return IsTemporaryName(name) && DigestFromHex(FinalName(name)).ok();
+}
+
+bool IsTemporaryClaim(absl::string_view name) { return IsTemporaryName(name) && EpochOf(FinalName(name)) > 0; }
 
 // Not an error if the file does not exist.
 absl::Status Remove(FileSystem& files, const std::string& path) {
@@ -128,7 +145,12 @@ absl::StatusOr<std::vector<Digest>> UnreferencedFiles(FileSystem& files, absl::s
     if (!read.ok() && IsFileError(read)) return read;
     if (!read.ok()) return std::vector<Digest>();
   }
-  return std::vector<Digest>(digests.begin(), digests.end());
+  std::vector<Digest> own;
+  for (const Digest& digest : digests) {
+    ASSIGN_OR_RETURN(const bool is_own, IsOwnCheckpointFile(files, CheckpointPath(directory, digest), digest));
+    if (is_own) own.push_back(digest);
+  }
+  return own;
 }
 
 absl::StatusOr<bool> HasPieces(FileSystem& files, absl::string_view directory) {
@@ -176,8 +198,8 @@ absl::StatusOr<std::vector<std::string>> RemoveOrphans(FileSystem& files, absl::
   std::vector<std::string> paths = PathsIn(segment_directory, divided.held);
   RETURN_IF_ERROR(Collect(files, segment_directory, is_unfinished, &paths));
   RETURN_IF_ERROR(Collect(files, std::string(run_directory), IsTemporaryRun, &paths));
-  RETURN_IF_ERROR(Collect(files, CheckpointDirectory(run_directory), IsTemporaryName, &paths));
-  RETURN_IF_ERROR(Collect(files, EpochDirectory(run_directory), IsTemporaryName, &paths));
+  RETURN_IF_ERROR(Collect(files, CheckpointDirectory(run_directory), IsTemporaryCheckpoint, &paths));
+  RETURN_IF_ERROR(Collect(files, EpochDirectory(run_directory), IsTemporaryClaim, &paths));
   RETURN_IF_ERROR(CheckNotFenced(files, run_directory, epoch));
   RETURN_IF_ERROR(RemoveAll(files, paths));
   return MoveAside(files, run_directory, PathsIn(segment_directory, divided.others));
@@ -208,21 +230,24 @@ absl::Status RemovePieces(FileSystem& files, absl::string_view run_directory, in
                     epoch_directory = EpochDirectory(run_directory);
   const std::string checkpoint_directory = CheckpointDirectory(run_directory);
   const auto is_segment = [&](absl::string_view name) { return IsUpTo(EpochOfSegment(name), epoch); };
-  const auto is_of_run = [&](absl::string_view name) {
-    return IsTemporaryRun(name) || IsUpTo(EpochOfJournal(name), epoch);
-  };
-  const auto is_claim = [&](absl::string_view name) { return IsTemporaryName(name) || IsUpTo(EpochOf(name), epoch); };
-  std::vector<std::string> pieces, claims;
+  const auto is_journal = [&](absl::string_view name) { return IsUpTo(EpochOfJournal(name), epoch); };
+  const auto is_claim = [&](absl::string_view name) { return IsUpTo(EpochOf(name), epoch); };
+  std::vector<std::string> pieces, journals, claims;
   RETURN_IF_ERROR(Collect(files, segment_directory, is_segment, &pieces));
-  RETURN_IF_ERROR(Collect(files, checkpoint_directory, IsTemporaryName, &pieces));
-  RETURN_IF_ERROR(Collect(files, std::string(run_directory), is_of_run, &pieces));
+  RETURN_IF_ERROR(Collect(files, checkpoint_directory, IsTemporaryCheckpoint, &pieces));
+  RETURN_IF_ERROR(Collect(files, std::string(run_directory), IsTemporaryRun, &pieces));
+  RETURN_IF_ERROR(Collect(files, epoch_directory, IsTemporaryClaim, &pieces));
+  RETURN_IF_ERROR(Collect(files, std::string(run_directory), is_journal, &journals));
+  RETURN_IF_ERROR(KeepOwn(files, IsOwnJournal, &journals));
   RETURN_IF_ERROR(Collect(files, epoch_directory, is_claim, &claims));
+  RETURN_IF_ERROR(KeepOwn(files, IsOwnClaim, &claims));
   // The newest claim is removed last: until then, every later epoch gets a higher number.
   const auto epoch_of = [&](absl::string_view path) { return EpochOf(path.substr(path.rfind('/') + 1)); };
   std::sort(claims.begin(), claims.end(), [&](const auto& a, const auto& b) { return epoch_of(a) < epoch_of(b); });
   RETURN_IF_ERROR(RemoveCheckpointFiles(files, run_directory, epoch, inlined));
   RETURN_IF_ERROR(CheckNotFenced(files, run_directory, epoch));
   RETURN_IF_ERROR(RemoveAll(files, pieces));
+  RETURN_IF_ERROR(RemoveAll(files, journals));
   RETURN_IF_ERROR(RemoveIfEmpty(files, segment_directory));
   RETURN_IF_ERROR(RemoveIfEmpty(files, checkpoint_directory));
   RETURN_IF_ERROR(RemoveAll(files, claims));

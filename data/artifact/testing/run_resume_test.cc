@@ -116,9 +116,9 @@ TEST_F(RunResumeTest, RemovesOnlyWhatOlderProcessesLeft) {
   WriteABeginning();
   const std::vector<std::string> orphans = {"run/segments/E0001-000010.h5.tmp-1-00000000-0",
                                             "run/run.h5.tmp-1-00000000-1", "run/epochs/E0002.tmp-1-00000000-3",
-                                            "run/checkpoints/00.tmp-1-00000000-4"};
+                                            "run/checkpoints/" + std::string(64, '0') + ".tmp-1-00000000-4"};
   const std::vector<std::string> others = {"run/segments/notes", "run/metrics.jsonl", "run/checkpoints/00",
-                                           "run/journal.txt", "run/epochs/notes"};
+                                           "run/journal.txt",    "run/epochs/notes",  "run/checkpoints/00.tmp-1-0-4"};
   for (const std::string& path : orphans) ASSERT_OK(WriteFileAtomically(files_, path, "x"));
   for (const std::string& path : others) ASSERT_OK(WriteFileAtomically(files_, path, "x"));
   ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());

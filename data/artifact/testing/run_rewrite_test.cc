@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
 #include "core/io/fake_file_system.h"
 #include "core/io/read_file.h"
@@ -23,6 +24,7 @@ using testing::StatusIs;
 using testing::WriteExampleRun;
 
 constexpr int64_t kMany = 1 << 24;
+const std::string kSomeDigest(64, '0');
 constexpr auto kFailedPrecondition = absl::StatusCode::kFailedPrecondition;
 constexpr RunWriterOptions kOptions = {.segment_steps = 1, .max_inline_checkpoint_bytes = 500};
 
@@ -101,11 +103,27 @@ TEST_F(RunRewriteTest, TidyRemovesTheFilesOfARewriteAndKeepsLargeCheckpoints) {
     ASSERT_OK_AND_ASSIGN(RunWriter writer, RunWriter::Rewrite(files_, "run", LongerHeader(), kOptions));
     ASSERT_OK(writer.CommitStep(1, ExampleStep(1, 3)));
   }
-  ASSERT_OK(WriteFileAtomically(files_, "run/checkpoints/x.tmp-1-0-0", "x"));
+  ASSERT_OK(WriteFileAtomically(files_, absl::StrCat("run/checkpoints/", kSomeDigest, ".tmp-1-0-0"), "x"));
   ASSERT_OK(RunWriter::Tidy(files_, "run"));
   EXPECT_THAT(files_.List("run").value(), ElementsAre("checkpoints", "run.h5"));
   EXPECT_EQ(files_.List("run/checkpoints").value(), large);
   EXPECT_EQ(Bytes("run/run.h5"), finished);
+}
+
+TEST_F(RunRewriteTest, TidyLeavesFilesThatOnlyHaveTheNamesOfARuns) {
+  const std::vector<std::string> large = files_.List("run/checkpoints").value();
+  {
+    ASSERT_OK(RunWriter::Rewrite(files_, "run", LongerHeader(), kOptions));
+  }
+  const std::vector<std::string> foreign = {
+      "run/epochs/E0001",     "run/epochs/notes.tmp-1-0-0",   absl::StrCat("run/checkpoints/", kSomeDigest),
+      "run/journal.E0001",    "run/checkpoints/x.tmp-1-0-0",  "run/run.h5.tmp-old",
+      "run/epochs/E0001.tmp", "run/segments/notes.tmp-1-0-0", "run/journal.E0003"};
+  for (const std::string& path : foreign) ASSERT_OK(WriteFileAtomically(files_, path, "mine\n"));
+  ASSERT_OK(RunWriter::Tidy(files_, "run"));
+  for (const std::string& path : foreign) EXPECT_EQ(Bytes(path), "mine\n") << path;
+  EXPECT_THAT(files_.List("run/epochs").value(), ElementsAre("E0001", "E0001.tmp", "notes.tmp-1-0-0"));
+  EXPECT_EQ(files_.List("run/checkpoints").value().size(), large.size() + 2);
 }
 
 TEST_F(RunRewriteTest, StepsThatOnlyARewriteHasAreMovedAside) {
