@@ -1,10 +1,13 @@
 #include "pipelines/sweeps/teams/deal_trials.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <numeric>
+#include <system_error>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -24,13 +27,52 @@ constexpr char kAll[] = "all";
 
 std::string Ranks(int64_t ranks) { return absl::StrCat(ranks, ranks == 1 ? " rank" : " ranks"); }
 
-// Removes a directory of claims. A process that is still alive may make another claim meanwhile.
+absl::Status Foreign(const std::string& path, absl::string_view what) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, " is ", what, ", and nothing that a sweep writes: move it away, and start the sweep again"));
+}
+
+// What is at the path itself: a link is not followed.
+std::filesystem::file_type TypeOf(const std::string& path) {
+  std::error_code error;  // then the type is that of nothing, or unknown
+  return std::filesystem::symlink_status(path, error).type();
+}
+
+// "all.03f1a2b4", as Prepare makes it.
+bool IsNameOfClaims(absl::string_view name) {
+  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(name, absl::MaxSplits('.', 1));
+  const auto is_alnum = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); };
+  const auto is_hex = [](char c) {
+    return absl::ascii_isdigit(static_cast<unsigned char>(c)) || (c >= 'a' && c <= 'f');
+  };
+  return !parts.first.empty() && std::all_of(parts.first.begin(), parts.first.end(), is_alnum) &&
+         parts.second.size() == 8 && std::all_of(parts.second.begin(), parts.second.end(), is_hex);
+}
+
+// FailedPrecondition unless this is a claim: an empty file whose name is a number. One that is gone is none of ours.
+absl::Status CheckIsClaim(FileSystem& files, const std::string& path, absl::string_view name) {
+  const std::filesystem::file_type type = TypeOf(path);
+  if (type == std::filesystem::file_type::not_found) return absl::OkStatus();
+  if (type == std::filesystem::file_type::symlink) return Foreign(path, "a link");
+  const auto is_digit = [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); };
+  const bool is_number = !name.empty() && std::all_of(name.begin(), name.end(), is_digit);
+  if (type != std::filesystem::file_type::regular || !is_number) return Foreign(path, "foreign");
+  const absl::StatusOr<FileInfo> info = files.Stat(path);
+  if (absl::IsNotFound(info.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(info.status());
+  return info->size == 0 ? absl::OkStatus() : Foreign(path, "a file with contents");
+}
+
+// Removes a directory of claims. A process that is still alive may make another claim meanwhile. FailedPrecondition,
+// naming it, for something in the directory that no sweep wrote: it is not deleted, and nothing beside it is.
 absl::Status RemoveClaims(FileSystem& files, const std::string& directory) {
+  if (TypeOf(directory) == std::filesystem::file_type::symlink) return Foreign(directory, "a link");
   absl::Status removed;
   for (int attempt = 0; attempt < 100; ++attempt) {
     const absl::StatusOr<std::vector<std::string>> names = files.List(directory);
     if (absl::IsNotFound(names.status())) return absl::OkStatus();
     RETURN_IF_ERROR(names.status());
+    for (const std::string& name : *names) RETURN_IF_ERROR(CheckIsClaim(files, JoinPath(directory, name), name));
     for (const std::string& name : *names) {
       const absl::Status unlinked = files.Unlink(JoinPath(directory, name));
       if (!unlinked.ok() && !absl::IsNotFound(unlinked)) return unlinked;
@@ -46,9 +88,11 @@ class Claims {
  public:
   // Removes those of earlier executions of the same trials. Called on one rank; the name is for the others.
   static absl::StatusOr<std::string> Prepare(FileSystem& files, const std::string& directory, const std::string& part) {
+    if (TypeOf(directory) == std::filesystem::file_type::symlink) return Foreign(directory, "a link");
     RETURN_IF_ERROR(CreateDirectories(files, directory));
     ASSIGN_OR_RETURN(const std::vector<std::string> earlier, files.List(directory));
     for (const std::string& name : earlier) {
+      if (!IsNameOfClaims(name)) continue;
       const absl::string_view other = absl::string_view(name).substr(0, name.find('.'));
       if (other == part || other == kAll || part == kAll) {
         RETURN_IF_ERROR(RemoveClaims(files, JoinPath(directory, name)));

@@ -12,7 +12,7 @@
 // The claims of an execution are in a directory of its own, which is removed at its end, so that the trials of an
 // execution that was killed can be claimed again. The next execution of the same trials removes what is left of earlier
 // ones: if one of them is still alive, on a node that was cut off, it finds its directory gone and deals no further
-// trials.
+// trials. Only claims are removed: what else is there stays, and no link is followed.
 
 #include <cstdint>
 #include <string>
@@ -53,7 +53,8 @@ std::vector<int64_t> TrialsOfTask(absl::Span<const int64_t> trials, int64_t task
 //
 // Collective; returns the same status on every rank when all teams are done: OK if every trial was run; Unavailable,
 // with the first such rank's message, if a trial was; Unavailable also if another execution has removed the claims or
-// if a trial was claimed but not run: starting the sweep again continues it; the error of `fail`. Errors of the claims'
+// if a trial was claimed but not run: starting the sweep again continues it; the error of `fail`. FailedPrecondition,
+// naming it, if there is something else among earlier claims, or a link in their place. Other errors of the claims'
 // directory are FileSystem's. `plan` and `pending` must be the same on all ranks; a plan that does not fit them is a
 // failed CHECK. If a process of `world` dies, the launcher or the watchdog ends the others.
 absl::Status DealTrials(Communicator& world, const TeamPlan& plan, absl::Span<const int64_t> pending,

@@ -260,6 +260,43 @@ TEST(DealTrialsTest, ClaimsOfAKilledExecutionDoNotCount) {
   EXPECT_EQ(journal.started().size(), 4u);
 }
 
+// A directory of claims with a foreign file, a directory that is no claims', and links to others: nothing is deleted.
+TEST(DealTrialsTest, NothingIsDeletedThatIsNoClaimAndNoLinkIsFollowed) {
+  namespace fs = std::filesystem;
+  const TeamPlan plan = PlanOf({1});
+  const fs::path root = fs::path(plan.directory).parent_path();
+  fs::remove_all(root);
+  const auto write = [](const fs::path& path, const std::string& text) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  };
+  const auto deal = [&] { return Deal(plan, FirstTrials(1), [](Communicator&, int64_t) { return absl::OkStatus(); }); };
+  const auto is_refused = [](const std::string& name) {
+    return StatusIs(absl::StatusCode::kFailedPrecondition, AllOf(HasSubstr(name), HasSubstr("move it away")));
+  };
+  const fs::path dealing = plan.directory, claims = dealing / "all.0123abcd";
+  write(dealing / "all.notes/1", ""), write(dealing / "thesis", "text"), write(dealing / "mine/7", "");
+  EXPECT_OK(deal());
+  for (const char* const name : {"all.notes/1", "thesis", "mine/7"}) EXPECT_TRUE(fs::exists(dealing / name)) << name;
+
+  for (const char* const name : {"thesis.txt", "3"}) {  // no claim is named so, and none has contents
+    write(claims / "1", ""), write(claims / name, "text");
+    EXPECT_THAT(deal(), is_refused((claims / name).string()));
+    EXPECT_TRUE(fs::exists(claims / name) && fs::exists(claims / "1")) << name;
+    fs::remove_all(claims);
+  }
+  write(root / "else/1", "");
+  fs::create_directory_symlink(root / "else", claims);
+  EXPECT_THAT(deal(), is_refused(claims.string() + " is a link"));
+  fs::remove(claims), write(claims / "1", "");
+  fs::create_symlink(root / "else/1", claims / "2");
+  EXPECT_THAT(deal(), is_refused((claims / "2").string() + " is a link"));
+  fs::remove_all(dealing);
+  fs::create_directory_symlink(root / "else", dealing);
+  EXPECT_THAT(deal(), is_refused(plan.directory + " is a link"));
+  EXPECT_TRUE(fs::exists(root / "else/1"));
+}
+
 TEST(DealTrialsTest, ATrialThatIsClaimedButNotRunIsReported) {
   const TeamPlan plan = PlanOf({1, 1});
   std::atomic<bool> is_claimed = false;
