@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/random/draw.h"
 #include "data/tasks/task.h"
 #include "rl/environment/reply.h"
@@ -66,6 +67,10 @@ class Environment {
   // Returns the task at a place. Its prompt is the policy's first observation, the same for all episodes of its group.
   // nullopt where the environment makes no tasks: they then come from [data]. Pure.
   virtual std::optional<data::Task> TaskAt(const TaskPlace&) const { return std::nullopt; }
+
+  // Returns the canonical form of a problem with this prompt, as the policy reads it: what of the prompt decides the
+  // answer (rl/episodes/problem_form.h). By default all of it. Pure.
+  virtual std::string CanonicalProblem(absl::string_view prompt) const { return std::string(prompt); }
 
   // Starts an episode: `start` has no actions yet. Thread-safe; sessions of different episodes step at the same time on
   // different threads.

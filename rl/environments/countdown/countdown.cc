@@ -6,8 +6,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "core/status/check.h"
 
 namespace reprise::rl {
 namespace {
@@ -15,13 +15,22 @@ namespace {
 constexpr int64_t kGreatest = 1'000'000'000'000;
 constexpr int kDeepest = 64;
 
+__extension__ using Wide = __int128;  // products of two numbers within kGreatest, and sums of two of those
+
+// Euclid's algorithm; of 0 and b it is b.
+Wide GreatestCommonDivisor(Wide a, Wide b) {
+  if (a < 0) a = -a;
+  while (b != 0) a = std::exchange(b, a % b);
+  return a;
+}
+
 // Recursive descent: sum = product {(+|-) product}, product = factor {(*|/) factor}, factor = number | "(" sum ")".
 class Parser {
  public:
   explicit Parser(absl::string_view text) : text_(text) {}
 
   std::optional<Calculation> Parse() {
-    const std::optional<int64_t> value = Sum();
+    const std::optional<Fraction> value = Sum();
     if (!value || Peek() != '\0' || !text_.empty()) return std::nullopt;
     return Calculation{*value, std::move(numbers_)};
   }
@@ -39,63 +48,59 @@ class Parser {
     return true;
   }
 
-  std::optional<int64_t> Sum() {
-    std::optional<int64_t> value = Product();
+  std::optional<Fraction> Sum() {
+    std::optional<Fraction> value = Product();
     while (value && (Peek() == '+' || Peek() == '-')) {
-      const bool minus = Take('-');
-      if (!minus) Take('+');
-      const std::optional<int64_t> other = Product();
+      const Wide sign = Take('-') ? -1 : 1;
+      if (sign > 0) Take('+');
+      const std::optional<Fraction> other = Product();
       if (!other) return std::nullopt;
-      value = Bounded(minus ? *value - *other : *value + *other);
+      value = Reduced(Wide{value->numerator} * other->denominator + sign * other->numerator * value->denominator,
+                      Wide{value->denominator} * other->denominator);
     }
     return value;
   }
 
-  std::optional<int64_t> Product() {
-    std::optional<int64_t> value = Factor();
+  std::optional<Fraction> Product() {
+    std::optional<Fraction> value = Factor();
     while (value && (Peek() == '*' || Peek() == '/')) {
       const bool divide = Take('/');
       if (!divide) Take('*');
-      const std::optional<int64_t> other = Factor();
+      std::optional<Fraction> other = Factor();
       if (!other) return std::nullopt;
-      value = divide ? Quotient(*value, *other) : Times(*value, *other);
+      if (divide) std::swap(other->numerator, other->denominator);
+      value = Reduced(Wide{value->numerator} * other->numerator, Wide{value->denominator} * other->denominator);
     }
     return value;
   }
 
-  std::optional<int64_t> Factor() {
+  std::optional<Fraction> Factor() {
     if (absl::ascii_isdigit(Peek())) return Number();
     if (depth_ == kDeepest || !Take('(')) return std::nullopt;
     ++depth_;
-    const std::optional<int64_t> value = Sum();
+    const std::optional<Fraction> value = Sum();
     --depth_;
     return Take(')') ? value : std::nullopt;
   }
 
-  std::optional<int64_t> Number() {
+  std::optional<Fraction> Number() {
     int64_t number = 0;
     for (; !text_.empty() && absl::ascii_isdigit(text_[0]); text_.remove_prefix(1)) {
       number = 10 * number + (text_[0] - '0');
       if (number > kGreatest) return std::nullopt;
     }
     numbers_.push_back(number);
-    return number;
+    return Fraction{number, 1};
   }
 
-  static std::optional<int64_t> Bounded(int64_t value) {
-    if (value > kGreatest || value < -kGreatest) return std::nullopt;
-    return value;
-  }
-
-  static std::optional<int64_t> Times(int64_t a, int64_t b) {
-    int64_t product = 0;
-    if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
-    return Bounded(product);
-  }
-
-  static std::optional<int64_t> Quotient(int64_t a, int64_t b) {
-    if (b == 0 || a % b != 0) return std::nullopt;
-    return a / b;
+  // Returns the fraction in lowest terms; nullopt where it has no value, or beyond the bounds.
+  static std::optional<Fraction> Reduced(Wide numerator, Wide denominator) {
+    if (denominator == 0) return std::nullopt;
+    if (denominator < 0) numerator = -numerator, denominator = -denominator;
+    const Wide divisor = GreatestCommonDivisor(numerator, denominator);
+    const Wide above = numerator / divisor, below = denominator / divisor;
+    if (above > kGreatest || above < -kGreatest || below > kGreatest) return std::nullopt;
+    return Fraction{static_cast<int64_t>(above), static_cast<int64_t>(below)};
   }
 
   absl::string_view text_;
@@ -111,14 +116,14 @@ struct Problem {
   int64_t target = 0;
 };
 
-// Parses the prompt, the inverse of its construction in TaskAt.
-Problem ProblemOf(absl::string_view prompt) {
+// Parses a prompt, the inverse of its construction in TaskAt; nullopt for any other text.
+std::optional<Problem> ParseProblem(absl::string_view prompt) {
   const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(prompt, absl::MaxSplits(kArrow, 1));
   Problem problem;
-  for (const absl::string_view word : absl::StrSplit(parts.first, ' ', absl::SkipEmpty())) {
-    CHECK(absl::SimpleAtoi(word, &problem.numbers.emplace_back()));
+  for (const absl::string_view word : absl::StrSplit(parts.first, ' ')) {
+    if (!absl::SimpleAtoi(word, &problem.numbers.emplace_back())) return std::nullopt;
   }
-  CHECK(absl::SimpleAtoi(parts.second, &problem.target));
+  if (!absl::SimpleAtoi(parts.second, &problem.target)) return std::nullopt;
   return problem;
 }
 
@@ -177,11 +182,25 @@ std::optional<data::Task> Countdown::TaskAt(const TaskPlace& place) const {
 }
 
 absl::StatusOr<Reply> Countdown::Step(const Dialogue& dialogue) {
-  const Problem problem = ProblemOf(dialogue.task.prompt);
+  const std::optional<Problem> problem = ParseProblem(dialogue.task.prompt);
+  if (!problem) {
+    return absl::DataLossError(
+        absl::StrCat(NameOf(dialogue), ": \"", absl::StripAsciiWhitespace(dialogue.task.prompt),
+                     "\" is no problem of countdown; expected numbers and a target, as in 3 5 7 -> 22"));
+  }
   const std::optional<Calculation> calculation = Calculate(dialogue.actions.back());
-  if (!calculation || !UsesOnly(calculation->numbers, problem.numbers)) return Reply{.observation = "invalid\n"};
-  if (calculation->value == problem.target) return Reply{.observation = "yes\n", .reward = 1, .done = true};
-  return Reply{.observation = absl::StrCat(calculation->value, "\n")};
+  if (!calculation || !UsesOnly(calculation->numbers, problem->numbers)) return Reply{.observation = "invalid\n"};
+  const auto [numerator, denominator] = calculation->value;
+  if (numerator == problem->target && denominator == 1) return Reply{.observation = "yes\n", .reward = 1, .done = true};
+  return Reply{.observation =
+                   denominator == 1 ? absl::StrCat(numerator, "\n") : absl::StrCat(numerator, "/", denominator, "\n")};
+}
+
+std::string Countdown::CanonicalProblem(absl::string_view prompt) const {
+  std::optional<Problem> problem = ParseProblem(prompt);
+  if (!problem) return std::string(prompt);
+  std::sort(problem->numbers.begin(), problem->numbers.end());
+  return absl::StrCat(absl::StrJoin(problem->numbers, " "), kArrow, problem->target);
 }
 
 }  // namespace reprise::rl

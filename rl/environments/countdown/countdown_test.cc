@@ -11,6 +11,9 @@
 namespace reprise::rl {
 namespace {
 
+using ::reprise::testing::StatusIs;
+using ::testing::HasSubstr;
+
 Reply AnswerTo(const std::string& action) {
   Countdown environment(3, 10);
   const absl::StatusOr<Reply> reply =
@@ -28,6 +31,30 @@ TEST(CountdownTest, RewardsEverySolution) {
 TEST(CountdownTest, RepliesWithTheValueOfAMiss) {
   EXPECT_EQ(AnswerTo("3+5*7"), (Reply{.observation = "38\n"}));
   EXPECT_EQ(AnswerTo("7"), (Reply{.observation = "7\n"}));
+}
+
+TEST(CountdownTest, AcceptsFractionsOnTheWay) {
+  Countdown environment(3, 10);
+  const auto answer_to = [&](const std::string& action) {
+    return environment.Step({.task = {.prompt = "1 4 4 -> 1\n", .answer = "1*4/4"}, .actions = {action}}).value();
+  };
+  EXPECT_EQ(answer_to("1/4*4"), (Reply{.observation = "yes\n", .reward = 1, .done = true}));
+  EXPECT_EQ(answer_to("1/4-4"), (Reply{.observation = "-15/4\n"}));
+}
+
+TEST(CountdownTest, RefusesAPromptThatIsNoProblemOfIts) {
+  Countdown environment(3, 10);
+  EXPECT_THAT(environment.Step({.task = {.prompt = "what is 3+5?", .answer = "8"}, .actions = {"8"}}),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("expected numbers and a target")));
+}
+
+TEST(CountdownTest, TheOrderOfTheNumbersIsNoPartOfAProblem) {
+  const Countdown environment(3, 10);
+  EXPECT_EQ(environment.CanonicalProblem("7 3 5 -> 22\n"), environment.CanonicalProblem("3 5 7 -> 22\n"));
+  EXPECT_NE(environment.CanonicalProblem("3 5 7 -> 22\n"), environment.CanonicalProblem("3 5 7 -> 23\n"));
+  EXPECT_NE(environment.CanonicalProblem("3 5 5 -> 22\n"), environment.CanonicalProblem("3 3 5 -> 22\n"));
+  EXPECT_EQ(environment.CanonicalProblem("10 9 -> 1\n"), environment.CanonicalProblem("9 10 -> 1\n"));
+  for (const char* text : {"", "3 5 7", "7 -> ", "3 x -> 5\n"}) EXPECT_EQ(environment.CanonicalProblem(text), text);
 }
 
 TEST(CountdownTest, RejectsNumbersThatWereNotGivenOrAreUsedTwice) {
@@ -50,7 +77,8 @@ TEST(CountdownTest, MakesTasksWhoseAnswerSolvesThem) {
     EXPECT_TRUE(reply.done) << task.prompt << task.answer;
     EXPECT_EQ(reply.reward, 1);
     EXPECT_EQ(Calculate(task.answer)->numbers.size(), 4u) << task.answer;
-    EXPECT_GT(Calculate(task.answer)->value, 0);
+    EXPECT_GT(Calculate(task.answer)->value.numerator, 0);
+    EXPECT_EQ(Calculate(task.answer)->value.denominator, 1) << task.answer;
   }
   EXPECT_GT(prompts.size(), 290u);
   for (const char op : {'+', '-', '*', '/', '('}) EXPECT_NE(operators.find(op), std::string::npos) << op;
@@ -62,7 +90,8 @@ TEST(CountdownTest, MakesTasksOfTheGreatestNumbers) {
     const data::Task task = environment.TaskAt({.seed = 2, .step = 1, .prompt = prompt}).value();
     const std::optional<Calculation> calculation = Calculate(task.answer);
     ASSERT_TRUE(calculation.has_value()) << task.answer;
-    EXPECT_TRUE(calculation->value >= 1 && calculation->value <= 999'999) << task.answer;
+    const auto [value, denominator] = calculation->value;
+    EXPECT_TRUE(value >= 1 && value <= 999'999 && denominator == 1) << task.answer;
   }
 }
 
@@ -76,7 +105,7 @@ TEST(CountdownTest, DemonstratesTheAnswerOnce) {
 
 int64_t ValueOf(const std::string& text) {
   const std::optional<Calculation> calculation = Calculate(text);
-  return calculation ? calculation->value : -999;
+  return calculation && calculation->value.denominator == 1 ? calculation->value.numerator : -999;
 }
 
 TEST(ArithmeticTest, KnowsThePrecedenceOfOperators) {
@@ -93,10 +122,27 @@ TEST(ArithmeticTest, ReturnsTheNumbersFromLeftToRight) {
 }
 
 TEST(ArithmeticTest, RejectsTextThatIsNotACalculation) {
-  for (const char* text : {"", " ", "+", "3+", "(3", "3)", "3 5", "-3", "3--5", "a", "3x5", "7/2", "7/0", "()", "3=3",
-                           "9999999999999", "1000000000*1000000000", "3\n"}) {
+  for (const char* text : {"", " ", "+", "3+", "(3", "3)", "3 5", "-3", "3--5", "a", "3x5", "7/0", "1/(2-2)", "()",
+                           "3=3", "9999999999999", "1000000000*1000000000", "1/1000000000/1000000000", "3\n"}) {
     EXPECT_FALSE(Calculate(text).has_value()) << text;
   }
+}
+
+TEST(ArithmeticTest, DividesExactly) {
+  EXPECT_EQ(Calculate("7/2")->value, (Fraction{7, 2}));
+  EXPECT_EQ(Calculate("6/(2-10)")->value, (Fraction{-3, 4}));
+  EXPECT_EQ(Calculate("1/3+1/6")->value, (Fraction{1, 2}));
+  EXPECT_EQ(Calculate("0/7")->value, (Fraction{0, 1}));
+  EXPECT_EQ(ValueOf("1/4*4"), 1);
+  EXPECT_EQ(ValueOf("8/(3-8/3)"), 24);
+  // Numerators and denominators on the way exceed 64 bits.
+  EXPECT_EQ(ValueOf("999999999999/999999999998*999999999998/999999999999"), 1);
+}
+
+RC_GTEST_PROP(ArithmeticTest, WhatIsDividedAndMultipliedByTheSameIsUnchanged, ()) {
+  const int64_t a = *rc::gen::inRange(0, 1000), b = *rc::gen::inRange(1, 1000), c = *rc::gen::inRange(1, 1000);
+  RC_ASSERT(ValueOf(absl::StrCat(a, "/", b, "/", c, "*", b, "*", c)) == a);
+  RC_ASSERT(ValueOf(absl::StrCat("(", a, "/", b, "-", c, ")*", b)) == a - b * c);
 }
 
 TEST(ArithmeticTest, BoundsTheDepthOfParentheses) {
@@ -115,7 +161,7 @@ RC_GTEST_PROP(ArithmeticTest, AgreesWithTheProcessorOnSumsOfProducts, ()) {
     value += (a + b) % 2 == 0 ? int64_t{a} * b : -int64_t{a} * b;
   }
   RC_ASSERT(Calculate(text).has_value());
-  RC_ASSERT(Calculate(text)->value == value);
+  RC_ASSERT(Calculate(text)->value == (Fraction{value, 1}));
 }
 
 }  // namespace
