@@ -149,22 +149,24 @@ std::string SeparateDraws(const rl::Config& config) {
 }
 
 // Compares the tasks with `prompts`, which were, or may have been, trained on.
-void JudgeHeldOut(const EvaluationTarget& target, const std::set<std::string>& prompts, EvaluatedModel* model) {
+absl::Status JudgeHeldOut(const EvaluationTarget& target, const std::set<std::string>& prompts, EvaluatedModel* model) {
   const rl::EvaluationConfig& evaluation = target.config.evaluation;
   if (evaluation.path.empty() && evaluation.held_out_share == 0) {
     model->remark = SeparateDraws(target.config);
-    return;
+    return absl::OkStatus();
   }
   const rl::PreparedCompletions& completions = rl::CompletionsOf(model->parts);
-  const int64_t known = rl::CountTrainedOn(target.config.rollout, *completions.tokenizer, prompts, model->tasks);
+  ASSIGN_OR_RETURN(const int64_t known,
+                   rl::CountTrainedOn(target.config, *completions.tokenizer, prompts, model->tasks));
   model->held_out = known == 0;
-  if (known == 0) return;
+  if (known == 0) return absl::OkStatus();
   const absl::string_view where = target.is_run ? "among those that the run was given to train on" : "in data.path too";
   model->remark = absl::StrCat("the prompts of ", known, " of them are ", where);
   model->parts.warnings.push_back(absl::StrCat("the prompts of ", known, " of these ", model->tasks.size(),
                                                " problems are ", where,
                                                ", so they are not held out: remove them from the file, or give "
                                                "another by --held-out FILE"));
+  return absl::OkStatus();
 }
 
 // A run's records do not contain its initial weights.
@@ -320,7 +322,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
     RETURN_IF_ERROR(SelectTasks(target, &model));
     std::set<std::string> prompts;
     for (const data::Task& problem : rl::CompletionsOf(model.parts).problems) prompts.insert(problem.prompt);
-    JudgeHeldOut(target, prompts, &model);
+    RETURN_IF_ERROR(JudgeHeldOut(target, prompts, &model));
     RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
     return model;
   }
@@ -328,7 +330,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
   RETURN_IF_ERROR(TakeWeights(request, target, ranks_on_this_machine, &run, &model));
   RETURN_IF_ERROR(SelectTasks(target, &model));
   ASSIGN_OR_RETURN(const std::set<std::string> prompts, PromptsToTrainOn(run, target, model));
-  JudgeHeldOut(target, prompts, &model);
+  RETURN_IF_ERROR(JudgeHeldOut(target, prompts, &model));
   if (model.held_out && BeganWithOtherWeights(run)) {
     model.remark = std::string(kOtherWeights);
   }

@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "core/config/unknown_name.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
@@ -134,6 +139,38 @@ Task MakeLookup(const TaskDraw& draw, const TaskOptions& options) {
           .hint = std::move(way)};
 }
 
+bool IsNumber(absl::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return absl::ascii_isdigit(c); });
+}
+
+// "12+7=" -> "7+12=".
+std::string CanonicalAddition(absl::string_view prompt) {
+  absl::string_view sum = prompt;
+  if (!absl::ConsumeSuffix(&sum, "=")) return std::string(prompt);
+  std::vector<absl::string_view> numbers = absl::StrSplit(sum, '+');
+  if (!std::all_of(numbers.begin(), numbers.end(), IsNumber)) return std::string(prompt);
+  std::sort(numbers.begin(), numbers.end(), [](absl::string_view a, absl::string_view b) {
+    return std::make_pair(a.size(), a) < std::make_pair(b.size(), b);
+  });
+  return absl::StrCat(absl::StrJoin(numbers, "+"), "=");
+}
+
+// "cabed=" -> "abcde=".
+std::string CanonicalSort(absl::string_view prompt) {
+  std::string letters(prompt);
+  if (absl::EndsWith(prompt, "=")) std::sort(letters.begin(), letters.end() - 1);
+  return letters;
+}
+
+// "ca,bc,ab;2a=" -> "ab,bc,ca;2a=".
+std::string CanonicalLookup(absl::string_view prompt) {
+  const size_t end = prompt.find(';');
+  if (end == absl::string_view::npos) return std::string(prompt);
+  std::vector<absl::string_view> pairs = absl::StrSplit(prompt.substr(0, end), ',');
+  std::sort(pairs.begin(), pairs.end());
+  return absl::StrCat(absl::StrJoin(pairs, ","), prompt.substr(end));
+}
+
 }  // namespace
 
 std::vector<absl::string_view> TaskNames() { return {std::begin(kNames), std::end(kNames)}; }
@@ -144,6 +181,20 @@ absl::Status ValidateTaskOptions(const TaskOptions& options) {
   RETURN_IF_ERROR(InRange("max_length", options.max_length, 1, kMaxTaskLength));
   RETURN_IF_ERROR(InRange("min_length", options.min_length, 1, options.max_length));
   return InRange("alphabet_size", options.alphabet_size, 1, 26);
+}
+
+std::string CanonicalProblem(TaskKind kind, absl::string_view prompt) {
+  switch (kind) {
+    case TaskKind::kAddition:
+      return CanonicalAddition(prompt);
+    case TaskKind::kReverse:
+      break;
+    case TaskKind::kSort:
+      return CanonicalSort(prompt);
+    case TaskKind::kLookup:
+      return CanonicalLookup(prompt);
+  }
+  return std::string(prompt);
 }
 
 Task MakeTask(const TaskOptions& options, uint64_t seed, Purpose purpose, uint64_t step, uint64_t index,

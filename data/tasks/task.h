@@ -53,6 +53,12 @@ inline constexpr int64_t kMaxTaskLength = 4096;
 // InvalidArgument, naming the key, its value and its range.
 absl::Status ValidateTaskOptions(const TaskOptions& options);
 
+// Returns the canonical form of a problem, which has only what decides the answer: problems that differ in nothing else
+// have the same. Of an addition the numbers in ascending order, as a + b is b + a; of a sort the letters in order; of a
+// lookup its pairs in order, that is the cycle, with the steps and the letter; of a reverse all of it. A text that is
+// no prompt of that kind is its own form. Pure.
+std::string CanonicalProblem(TaskKind kind, absl::string_view prompt);
+
 // Makes a task. Options must be valid. Each length within the limits is equally likely, and so is each number or word
 // of a length. `attempt` is below 2^16; different attempts give different tasks, to replace one that is not wanted.
 Task MakeTask(const TaskOptions& options, uint64_t seed, Purpose purpose, uint64_t step, uint64_t index,

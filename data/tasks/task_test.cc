@@ -163,5 +163,37 @@ RC_GTEST_PROP(TaskTest, AnswersAreCorrectAndWithinTheOptions, (uint64_t seed, ui
   RC_ASSERT(task.answer == expected);
 }
 
+TEST(CanonicalProblemTest, HasOnlyWhatDecidesTheAnswer) {
+  EXPECT_EQ(CanonicalProblem(TaskKind::kAddition, "12+7="), "7+12=");
+  EXPECT_EQ(CanonicalProblem(TaskKind::kAddition, "7+12="), "7+12=");
+  EXPECT_EQ(CanonicalProblem(TaskKind::kSort, "cabed="), "abcde=");
+  EXPECT_EQ(CanonicalProblem(TaskKind::kLookup, "ca,bc,ab;2a="), "ab,bc,ca;2a=");
+  EXPECT_EQ(CanonicalProblem(TaskKind::kReverse, "cab="), "cab=");
+}
+
+TEST(CanonicalProblemTest, ATextThatIsNoPromptIsItsOwn) {
+  for (const TaskKind kind : {TaskKind::kAddition, TaskKind::kReverse, TaskKind::kSort, TaskKind::kLookup}) {
+    for (const char* text : {"", "9+", "+", "b", "ba", "what is b+a?"}) EXPECT_EQ(CanonicalProblem(kind, text), text);
+  }
+}
+
+// Problems of one form have one answer. Of the forms there are as many as there are different problems: unordered pairs
+// of digits; multisets of three letters; cycles of four letters, times four letters and two numbers of steps.
+TEST(CanonicalProblemTest, DecidesTheAnswerAndJoinsAllOrders) {
+  const auto count = [](const TaskOptions& options, int tasks) {
+    std::map<std::string, std::set<std::string>> answers;
+    for (int i = 0; i < tasks; ++i) {
+      const Task task = Make(options, static_cast<uint64_t>(i));
+      answers[CanonicalProblem(options.kind, task.prompt)].insert(task.answer);
+    }
+    for (const auto& [form, found] : answers) EXPECT_EQ(found.size(), 1u) << form;
+    return answers.size();
+  };
+  EXPECT_EQ(count({TaskKind::kAddition, 1, 1, 26}, 3000), 55u);
+  EXPECT_EQ(count({TaskKind::kSort, 3, 3, 4}, 3000), 20u);
+  EXPECT_EQ(count({TaskKind::kLookup, 1, 2, 4}, 3000), 6u * 4u * 2u);
+  EXPECT_EQ(count({TaskKind::kReverse, 2, 2, 4}, 3000), 16u);
+}
+
 }  // namespace
 }  // namespace reprise::data

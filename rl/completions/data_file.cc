@@ -100,7 +100,7 @@ absl::StatusOr<Split> SplitOf(const Config& config, const models::Tokenizer& tok
                               const std::vector<data::Task>& problems) {
   ASSIGN_OR_RETURN(const std::vector<std::string> prompts,
                    PromptsAsRead(config.rollout, tokenizer, problems, config.data.path));
-  return SplitByPrompt(prompts, static_cast<uint64_t>(config.evaluation.split_seed), config.evaluation.held_out_share);
+  return SplitByForm(prompts, static_cast<uint64_t>(config.evaluation.split_seed), config.evaluation.held_out_share);
 }
 
 absl::StatusOr<DataFile> ReadDataFile(const Config& config, const models::Tokenizer& tokenizer) {

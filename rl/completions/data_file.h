@@ -20,8 +20,8 @@ inline constexpr absl::string_view kProblemsName = "data/problems";
 
 inline constexpr absl::string_view kHeldOutName = "data/held_out";  // the file of evaluation.path
 
-// The problems of data.path, and those that are held out of training: a share of them (SplitByPrompt of PromptAsRead),
-// or those of evaluation.path; and the files that they come from. All empty where the paths are empty.
+// The problems of data.path, and those that are held out of training: a share of them (SplitByForm), or
+// those of evaluation.path; and the files that they come from. All empty where the paths are empty.
 struct DataFile {
   std::vector<data::Task> problems, held_out;
   std::vector<ExternalFile> files;
@@ -33,7 +33,7 @@ struct DataFile {
 // line, for a prompt that has no tokens where prompts are compared.
 absl::StatusOr<DataFile> ReadDataFile(const Config& config, const models::Tokenizer& tokenizer);
 
-// Returns the indices of the problems of data.path on both sides of evaluation.held_out_share (SplitByPrompt of
+// Returns the indices of the problems of data.path on both sides of evaluation.held_out_share (SplitByForm of
 // PromptAsRead). InvalidArgument, naming file and line, for a prompt that has no tokens. Pure.
 absl::StatusOr<Split> SplitOf(const Config& config, const models::Tokenizer& tokenizer,
                               const std::vector<data::Task>& problems);

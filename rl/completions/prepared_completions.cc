@@ -137,6 +137,10 @@ absl::Status CheckProblems(const Config& config, RunUse use, const DataFile& dat
   const bool has_held_out = config.evaluation.every > 0 || config.evaluation.held_out_share > 0;
   if (use == RunUse::kTraining && !has_held_out) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<TaskRecord> tasks, HeldOutTasks(config, data.held_out, tokenizer, positions));
+  if (data.held_out.empty()) {
+    ASSIGN_OR_RETURN(const std::string few, WarningOfFewTasks(config, tokenizer, tasks));
+    if (!few.empty()) warnings->push_back(few);
+  }
   return use == RunUse::kEvaluation ? WarnOfAnswers(config, tasks, tokenizer, warnings) : absl::OkStatus();
 }
 
@@ -236,7 +240,9 @@ HeldOutCount PreparedCompletions::CountHeldOut(const Config& config, const std::
   const absl::StatusOr<std::vector<TaskRecord>> tasks =
       HeldOutTasks(config, held_out, *tokenizer, model->config().max_position_embeddings);
   if (!tasks.ok()) return {};  // there are no evaluations, otherwise they would have been rejected
-  return {static_cast<int64_t>(tasks->size()), CountTrainedOn(config.rollout, *tokenizer, prompts, *tasks)};
+  const absl::StatusOr<int64_t> known = CountTrainedOn(config, *tokenizer, prompts, *tasks);
+  CHECK(known.ok());  // the tasks were drawn with the same names
+  return {static_cast<int64_t>(tasks->size()), *known};
 }
 
 absl::Status PreparedCompletions::Export(FileSystem& files, const std::string& directory) const {

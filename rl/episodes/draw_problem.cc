@@ -11,7 +11,6 @@
 #include "core/digest/sha256.h"
 #include "core/status/status_macros.h"
 #include "rl/environments/environments.h"
-#include "rl/episodes/prompt.h"
 
 namespace reprise::rl {
 namespace {
@@ -20,29 +19,29 @@ constexpr uint64_t kAttempts = uint64_t{1} << 16;
 
 }  // namespace
 
-double HeldOutPlace(uint64_t split_seed, absl::string_view prompt) {
+double HeldOutPlace(uint64_t split_seed, absl::string_view form) {
   Sha256Stream stream;
   stream.UpdateU64(split_seed);
-  stream.Update(prompt);
+  stream.Update(form);
   const Digest digest = stream.Current();
   uint64_t bits = 0;
   for (size_t i = 0; i < 8; ++i) bits = bits << 8 | static_cast<uint64_t>(digest[i]);
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
-Split SplitByPrompt(absl::Span<const std::string> prompt_of_problem, uint64_t split_seed, double share) {
-  std::set<std::pair<double, absl::string_view>> prompts;
-  for (const std::string& prompt : prompt_of_problem) prompts.emplace(HeldOutPlace(split_seed, prompt), prompt);
-  const double count = static_cast<double>(prompts.size());
-  const size_t held_out = prompts.size() - static_cast<size_t>(std::floor((1.0 - share) * count));
+Split SplitByForm(absl::Span<const std::string> form_of_problem, uint64_t split_seed, double share) {
+  std::set<std::pair<double, absl::string_view>> forms;
+  for (const std::string& form : form_of_problem) forms.emplace(HeldOutPlace(split_seed, form), form);
+  const double count = static_cast<double>(forms.size());
+  const size_t held_out = forms.size() - static_cast<size_t>(std::floor((1.0 - share) * count));
   std::set<absl::string_view> chosen;
-  for (const auto& [place, prompt] : prompts) {
+  for (const auto& [place, form] : forms) {
     if (chosen.size() == held_out) break;
-    chosen.insert(prompt);
+    chosen.insert(form);
   }
   Split split;
-  for (size_t i = 0; i < prompt_of_problem.size(); ++i) {
-    (chosen.contains(prompt_of_problem[i]) ? split.held_out : split.training).push_back(static_cast<int64_t>(i));
+  for (size_t i = 0; i < form_of_problem.size(); ++i) {
+    (chosen.contains(form_of_problem[i]) ? split.held_out : split.training).push_back(static_cast<int64_t>(i));
   }
   return split;
 }
@@ -54,7 +53,8 @@ absl::StatusOr<ProblemSource> ProblemSource::Create(const Config& config, const 
                                .alphabet_size = config.data.alphabet_size};
   ASSIGN_OR_RETURN(options.kind, data::ParseTaskKind(config.data.task));
   RETURN_IF_ERROR(data::ValidateTaskOptions(options));
-  return ProblemSource(config, tokenizer, std::move(environment), options);
+  ASSIGN_OR_RETURN(ProblemForms forms, ProblemForms::Create(config, tokenizer));
+  return ProblemSource(config, std::move(forms), std::move(environment), options);
 }
 
 data::Task ProblemSource::At(const TaskPlace& place) const {
@@ -64,16 +64,17 @@ data::Task ProblemSource::At(const TaskPlace& place) const {
   return data::MakeTask(options_, place.seed, place.purpose, place.step, place.prompt, place.attempt);
 }
 
-absl::Status ProblemSource::CannotSplit(bool held_out, size_t prompts) const {
+absl::Status ProblemSource::CannotSplit(bool held_out, size_t forms) const {
   const std::string& environment = config_.environment.name;
   return absl::InvalidArgumentError(absl::StrCat(
       "evaluation.held_out_share ", config_.evaluation.held_out_share, ": ", kAttempts, " draws of the ",
       environment.empty() ? absl::StrCat("task ", config_.data.task) : absl::StrCat("environment ", environment),
-      " gave ", prompts, prompts == 1 ? " prompt, which is not " : " different prompts, none of which is ",
+      " gave ", forms, forms == 1 ? " problem, which is not " : " different problems, none of which is ",
       held_out ? "held out" : "left for training",
-      "; problems are distinguished by their prompts as the policy reads them, and there are too few: ",
+      "; problems are distinguished by what of their prompts, as the policy reads them, decides the answer, and there "
+      "are too few: ",
       environment.empty() ? "raise data.max_length or data.alphabet_size, or set the share to 0"
-                          : "choose an environment with more prompts, or set the share to 0"));
+                          : "choose an environment with more problems, or set the share to 0"));
 }
 
 absl::StatusOr<data::Task> ProblemSource::Draw(TaskPlace place, bool held_out) const {
@@ -83,9 +84,9 @@ absl::StatusOr<data::Task> ProblemSource::Draw(TaskPlace place, bool held_out) c
   std::set<std::string> other_side;
   for (place.attempt = 0; place.attempt < kAttempts; ++place.attempt) {
     data::Task task = At(place);
-    ASSIGN_OR_RETURN(std::string prompt, PromptAsRead(config_.rollout, *tokenizer_, task.prompt));
-    if (IsHeldOut(split_seed, share, prompt) == held_out) return task;
-    other_side.insert(std::move(prompt));
+    ASSIGN_OR_RETURN(std::string form, forms_.FormFor(task.prompt));
+    if (IsHeldOut(split_seed, share, form) == held_out) return task;
+    other_side.insert(std::move(form));
   }
   return CannotSplit(held_out, other_side.size());
 }

@@ -119,11 +119,13 @@ TEST_P(DrawEnvironmentTest, WithoutASplitThePlacesOwnTaskIsDrawn) {
 TEST(DrawProblemTest, AnEnvironmentOfOnePromptCannotBeSplitByItsAnswers) {
   Config config = Words(0.25);
   config.environment.name = "number_guess";
-  EXPECT_THAT(DrawProblem(config, {1, Purpose::kEvaluationTask, 0, 0}, true),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "evaluation.held_out_share 0.25: 65536 draws of the environment number_guess gave 1 prompt, "
-                       "which is not held out; problems are distinguished by their prompts as the policy reads them, "
-                       "and there are too few: choose an environment with more prompts, or set the share to 0"));
+  EXPECT_THAT(
+      DrawProblem(config, {1, Purpose::kEvaluationTask, 0, 0}, true),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "evaluation.held_out_share 0.25: 65536 draws of the environment number_guess gave 1 problem, "
+               "which is not held out; problems are distinguished by what of their prompts, as the policy reads "
+               "them, decides the answer, and there are too few: choose an environment with more problems, or "
+               "set the share to 0"));
 }
 
 TEST(DrawProblemTest, RejectsOptionsThatTheTaskDoesNotSupport) {
@@ -153,21 +155,21 @@ TEST(HeldOutTest, AboutTheShareOfDrawnProblemsIsHeldOut) {
 }
 
 TEST(HeldOutTest, AFifthOfTenPromptsIsTwo) {
-  const Split split = SplitByPrompt(Numbered(10, 10), 42, 0.2);
+  const Split split = SplitByForm(Numbered(10, 10), 42, 0.2);
   EXPECT_EQ(split.held_out.size(), 2u);
   EXPECT_EQ(split.training.size(), 8u);
 }
 
 TEST(HeldOutTest, APartOfAPromptIsHeldOutAsAWhole) {
-  EXPECT_EQ(SplitByPrompt(Numbered(10, 10), 42, 0.25).held_out.size(), 3u);
-  EXPECT_EQ(SplitByPrompt(Numbered(3, 3), 42, 0.01).held_out.size(), 1u);
+  EXPECT_EQ(SplitByForm(Numbered(10, 10), 42, 0.25).held_out.size(), 3u);
+  EXPECT_EQ(SplitByForm(Numbered(3, 3), 42, 0.01).held_out.size(), 1u);
 }
 
 TEST(HeldOutTest, AnotherSeedSplitsOtherwise) {
   const std::vector<std::string> prompts = Numbered(100, 100);
   for (int bit = 0; bit < 63; ++bit) {
     const uint64_t seed = uint64_t{1} << bit;
-    EXPECT_NE(SplitByPrompt(prompts, 0, 0.3).held_out, SplitByPrompt(prompts, seed, 0.3).held_out) << seed;
+    EXPECT_NE(SplitByForm(prompts, 0, 0.3).held_out, SplitByForm(prompts, seed, 0.3).held_out) << seed;
   }
 }
 
@@ -176,7 +178,7 @@ RC_GTEST_PROP(HeldOutTest, EveryProblemIsOnOneSideWithAllOfItsPrompt, ()) {
   const int count = *rc::gen::inRange(different, 60);
   const double share = *rc::gen::inRange(0, 101) / 100.0;
   const std::vector<std::string> prompts = Numbered(count, different);
-  const Split split = SplitByPrompt(prompts, 5, share);
+  const Split split = SplitByForm(prompts, 5, share);
   RC_ASSERT(split.training.size() + split.held_out.size() == prompts.size());
   RC_ASSERT(std::is_sorted(split.training.begin(), split.training.end()));
   std::set<std::string> trained, held_out;
@@ -191,7 +193,7 @@ TEST(HeldOutTest, TheOrderOfTheFileDoesNotMatter) {
   std::vector<std::string> prompts = Numbered(50, 50);
   const auto held_out = [&] {
     std::set<std::string> chosen;
-    for (const int64_t i : SplitByPrompt(prompts, 3, 0.5).held_out) chosen.insert(prompts[static_cast<size_t>(i)]);
+    for (const int64_t i : SplitByForm(prompts, 3, 0.5).held_out) chosen.insert(prompts[static_cast<size_t>(i)]);
     return chosen;
   };
   const std::set<std::string> before = held_out();

@@ -8,6 +8,7 @@
 #include "core/status/status_macros.h"
 #include "data/jsonl/shuffled_index.h"
 #include "rl/episodes/draw_problem.h"
+#include "rl/episodes/problem_form.h"
 #include "rl/episodes/prompt.h"
 #include "rl/episodes/task_batch.h"
 #include "rl/record/completions/completion_record.h"
@@ -70,17 +71,29 @@ absl::StatusOr<std::vector<TaskRecord>> HeldOutTasks(const Config& config, const
   return tasks;
 }
 
-int64_t CountTrainedOn(const RolloutConfig& rollout, const models::Tokenizer& tokenizer,
-                       const std::set<std::string>& texts, const std::vector<TaskRecord>& tasks) {
-  std::set<std::vector<int32_t>> trained;
-  for (const std::string& text : texts) {
-    absl::StatusOr<std::vector<int32_t>> tokens = tokenizer.Encode(text);
-    if (!tokens.ok()) continue;
-    CutPrompt(rollout, &*tokens);
-    trained.insert(*std::move(tokens));
+absl::StatusOr<int64_t> CountTrainedOn(const Config& config, const models::Tokenizer& tokenizer,
+                                       const std::set<std::string>& prompts, const std::vector<TaskRecord>& tasks) {
+  ASSIGN_OR_RETURN(const ProblemForms forms, ProblemForms::Create(config, tokenizer));
+  std::set<std::string> trained;
+  for (const std::string& prompt : prompts) {
+    absl::StatusOr<std::string> form = forms.FormFor(prompt);
+    if (form.ok()) trained.insert(*std::move(form));
   }
-  return std::count_if(tasks.begin(), tasks.end(),
-                       [&](const auto& task) { return trained.contains(CompletionOf(task).tokens); });
+  return std::count_if(tasks.begin(), tasks.end(), [&](const auto& task) {
+    const absl::StatusOr<std::string> form = forms.FormFor(CompletionOf(task).text);
+    return form.ok() && trained.contains(*form);
+  });
+}
+
+absl::StatusOr<std::string> WarningOfFewTasks(const Config& config, const models::Tokenizer& tokenizer,
+                                              const std::vector<TaskRecord>& tasks) {
+  ASSIGN_OR_RETURN(const ProblemForms forms, ProblemForms::Create(config, tokenizer));
+  std::set<std::pair<std::string, std::string>> different;  // an environment may hide what decides the answer
+  for (const TaskRecord& task : tasks) {
+    ASSIGN_OR_RETURN(std::string form, forms.FormFor(CompletionOf(task).text));
+    different.emplace(std::move(form), CompletionOf(task).answer);
+  }
+  return WarningOfFewProblems(config.evaluation, different.size(), static_cast<int64_t>(tasks.size()));
 }
 
 }  // namespace reprise::rl

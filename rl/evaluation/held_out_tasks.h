@@ -21,10 +21,14 @@ namespace reprise::rl {
 absl::StatusOr<std::vector<TaskRecord>> HeldOutTasks(const Config& config, const std::vector<data::Task>& held_out,
                                                      const models::Tokenizer& tokenizer, int64_t positions);
 
-// Returns the number of an evaluation's tasks whose prompt, as the policy reads it, equals one of `texts`, on which it
-// was trained. Texts that the tokenizer cannot encode are ignored. Pure.
-int64_t CountTrainedOn(const RolloutConfig& rollout, const models::Tokenizer& tokenizer,
-                       const std::set<std::string>& texts, const std::vector<TaskRecord>& tasks);
+// Returns the number of an evaluation's tasks that have the canonical form (ProblemForms) of one of `prompts`, on which
+// the policy was trained. Prompts that the tokenizer cannot encode are ignored. Errors of ProblemForms::Create. Pure.
+absl::StatusOr<int64_t> CountTrainedOn(const Config& config, const models::Tokenizer& tokenizer,
+                                       const std::set<std::string>& prompts, const std::vector<TaskRecord>& tasks);
+
+// Returns WarningOfFewProblems of these tasks. Errors of ProblemForms::Create. Pure.
+absl::StatusOr<std::string> WarningOfFewTasks(const Config& config, const models::Tokenizer& tokenizer,
+                                              const std::vector<TaskRecord>& tasks);
 
 }  // namespace reprise::rl
 

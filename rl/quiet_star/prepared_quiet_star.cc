@@ -106,7 +106,8 @@ absl::Status PrepareQuietStar(const Config& config, RunUse, RunParts* parts) {
                                                    " tokens, but the model's vocab_size is ", vocabulary));
   }
   RETURN_IF_ERROR(CheckPositions(config, thinker.grown.max_position_embeddings));
-  RETURN_IF_ERROR(ThoughtTexts::Create(config, tokenizer, thinker.grown).status());
+  ASSIGN_OR_RETURN(const ThoughtTexts texts, ThoughtTexts::Create(config, tokenizer, thinker.grown));
+  if (std::string few = texts.WarningOfEvaluations(); !few.empty()) parts->warnings.push_back(std::move(few));
   if (const absl::Status fits = models::RequireMemory(thinker.grown, /*training=*/true); !fits.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(fits.message(), " ([model], model.path)"));
   }

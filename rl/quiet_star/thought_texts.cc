@@ -1,6 +1,7 @@
 #include "rl/quiet_star/thought_texts.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,7 +9,8 @@
 #include "core/status/status_macros.h"
 #include "data/jsonl/shuffled_index.h"
 #include "models/quiet_star/thinking_tokens.h"
-#include "rl/episodes/prompt.h"
+#include "rl/episodes/draw_problem.h"
+#include "rl/episodes/problem_form.h"
 #include "rl/quiet_star/baking.h"
 
 namespace reprise::rl {
@@ -64,7 +66,7 @@ absl::Status ThoughtTexts::CheckSplit() const {
   int64_t held_out = 0;
   for (int64_t i = 0; i < kTried; ++i) {
     const data::Task task = problems_.At(PlaceOf(Purpose::kEvaluationTask, /*step=*/0, i));
-    ASSIGN_OR_RETURN(const std::string question, PromptAsRead(config_.rollout, *tokenizer_, task.prompt));
+    ASSIGN_OR_RETURN(const std::string question, problems_.forms().FormFor(task.prompt));
     held_out += IsHeldOut(static_cast<uint64_t>(evaluation.split_seed), evaluation.held_out_share, question) ? 1 : 0;
   }
   if (std::min(held_out, kTried - held_out) >= kLeast) return absl::OkStatus();
@@ -73,6 +75,20 @@ absl::Status ThoughtTexts::CheckSplit() const {
                    " drawn problems of data.task ", config_.data.task, ", ", held_out, " are held out and ",
                    kTried - held_out, " are left for training, and each side needs ", kLeast,
                    ": choose a share that is nearer to 0.5, or raise data.max_length or data.alphabet_size"));
+}
+
+std::string ThoughtTexts::WarningOfEvaluations() const {
+  const EvaluationConfig& evaluation = config_.evaluation;
+  if (evaluation.held_out_share == 0) return "";
+  const int64_t drawn = std::min(evaluation.num_prompts, kTried);
+  std::set<std::string> different;
+  for (int64_t i = 0; i < drawn; ++i) {
+    const data::Task task = Problem(Purpose::kEvaluationTask, /*step=*/0, i, /*held_out=*/true);
+    absl::StatusOr<std::string> form = problems_.forms().FormFor(task.prompt);
+    CHECK(form.ok());  // Create has encoded every character
+    different.insert(*std::move(form));
+  }
+  return WarningOfFewProblems(evaluation, different.size(), drawn);
 }
 
 TaskPlace ThoughtTexts::PlaceOf(Purpose purpose, int64_t step, int64_t prompt) const {

@@ -31,15 +31,18 @@ class ThoughtTexts {
  public:
   // grown: the trained model, whose vocabulary ends with the thinking tokens. InvalidArgument for options of [data]
   // that are not valid, for a text that the tokenizer cannot encode (all characters of texts are checked here), and
-  // where evaluation.held_out_share leaves too few questions on one side.
+  // where evaluation.held_out_share leaves too few problems on one side.
   static absl::StatusOr<ThoughtTexts> Create(const Config& config, const models::Tokenizer& tokenizer,
                                              const models::DecoderConfig& grown);
 
   // Returns the text of a prompt: in the warm-up one of its examples, with a thought before the answer as a part of the
-  // text, or plain. Its question is not held out (rl/episodes/draw_problem.h). Pure, as the others.
+  // text, or plain. Its problem is not held out (rl/episodes/draw_problem.h). Pure, as the others.
   ThoughtText At(Phase phase, int64_t step, int64_t prompt) const;
-  // Returns a text of an evaluation, with a question that is held out unless evaluation.held_out_share is 0.
+  // Returns a text of an evaluation, with a problem that is held out unless evaluation.held_out_share is 0.
   ThoughtText HeldOut(int64_t prompt) const;
+
+  // Returns a warning where the problems of evaluations are too few (WarningOfFewProblems); empty: none. Pure.
+  std::string WarningOfEvaluations() const;
 
   // Returns the tokens as text, with thinking tokens under their names.
   std::string Shown(absl::Span<const int32_t> tokens) const;
