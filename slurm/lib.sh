@@ -12,9 +12,25 @@ readonly REPRISE_SITE_KEYS=(
   PARTITION ACCOUNT QOS CONSTRAINT TIME MEMORY CPUS_PER_RANK STOP_SECONDS SBATCH_OPTIONS # of sbatch
   MODULES PROGRAMS VARIABLES MPI SRUN_OPTIONS REQUEUE_LIMIT                              # of the job
 )
+# What is written of the environment, which may hold credentials: these variables, no others.
+readonly REPRISE_RECORDED_VARIABLES=(
+  REPRISE_{EXECUTIONS,ISA,LINEAGE,PROGRAMS,REVISION,ROOT,SITE,TASKS}
+  SLURM_ARRAY_{JOB_ID,TASK_COUNT,TASK_ID,TASK_MAX,TASK_MIN} SLURM_{CLUSTER_NAME,CPUS_ON_NODE,CPUS_PER_TASK}
+  SLURM_JOB_{ACCOUNT,CPUS_PER_NODE,END_TIME,ID,NAME,NODELIST,NUM_NODES,PARTITION,QOS,START_TIME}
+  SLURM_{MEM_PER_CPU,MEM_PER_NODE,NTASKS,NTASKS_PER_NODE,PMIX_FENCE,RESTART_COUNT,SUBMIT_DIR,SUBMIT_HOST,TASKS_PER_NODE}
+  OMP_{NUM_THREADS,PLACES,PROC_BIND}
+  OMPI_MCA_{btl,btl_tcp_if_exclude,btl_tcp_if_include,coll,mtl,oob_tcp_if_exclude,oob_tcp_if_include,osc,pml}
+  PMIX_MCA_{gds,psec,ptl} UCX_{NET_DEVICES,TLS}
+)
 readonly EXIT_OK=0 EXIT_USAGE=64 EXIT_DATA=65 EXIT_INTERNAL=70 EXIT_IO=74 EXIT_RETRY=75
 
-slurm_say() { printf 'reprise: %s\n' "$*" >&2; }
+# printable TEXT: prints it with control characters escaped, which could otherwise control a terminal.
+printable() {
+  local text=$1
+  [[ $text != *[[:cntrl:]]* ]] || printf -v text '%q' "$text"
+  printf '%s' "$text"
+}
+slurm_say() { printf 'reprise: %s\n' "$(printable "$*")" >&2; }
 slurm_fail() { # CODE SENTENCE
   slurm_say "$2"
   exit "$1"
@@ -164,11 +180,49 @@ stop_ranks() {
   [[ -z $srun_pid ]] || kill -USR1 "$srun_pid" 2>/dev/null || true
 }
 
+# recorded_site: the settings of the site file. Values that a site gives to variables of the environment are left out.
+recorded_site() {
+  local key value word words previous=''
+  for key in "${REPRISE_SITE_KEYS[@]}"; do
+    value=$(site "$key" '')
+    [[ -n $value ]] || continue
+    read -ra words <<<"$value"
+    value=''
+    for word in "${words[@]}"; do
+      case $key=$word in
+        VARIABLES=*)
+          [[ " ${REPRISE_RECORDED_VARIABLES[*]} " == *" ${word%%=*} "* ]] || word="${word%%=*}=..."
+          ;;
+        *_OPTIONS=--export=*) word="${word%%=*}=..." ;;
+        *_OPTIONS=*) [[ $previous != --export ]] || word=... ;;
+      esac
+      previous=$word
+      value+=" $word"
+    done
+    echo "  $key=${value# }"
+  done
+}
+
+recorded_environment() {
+  local name
+  for name in "${REPRISE_RECORDED_VARIABLES[@]}"; do
+    [[ ! -v $name ]] || printf '%s=%q\n' "$name" "${!name}"
+  done
+}
+
+# private_file PATH: makes an empty file that only its owner can read. It may be left by another cluster's job.
+private_file() {
+  rm -f "$1"
+  (umask 077 && : >"$1")
+}
+
 # Where, when and from what this execution runs: nothing of it belongs to run.h5.
 write_provenance() {
-  local file=$records/provenance.$SLURM_JOB_ID.$execution.txt revision=unknown key
+  local file=$records/provenance.$SLURM_JOB_ID.$execution.txt revision=unknown
+  local script=$records/script.$SLURM_JOB_ID.sh
   revision=$(git -C "$REPRISE_ROOT" describe --always --abbrev=40 --dirty --exclude '*' 2>/dev/null) || revision=unknown
   export REPRISE_REVISION=$revision
+  private_file "$file" || slurm_fail $EXIT_IO "$file cannot be written"
   {
     echo "time $(date -u +%Y-%m-%dT%H:%M:%SZ)"
     echo "job $SLURM_JOB_ID${SLURM_ARRAY_JOB_ID:+ (task $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_JOB_ID)}, execution $execution"
@@ -179,13 +233,12 @@ write_provenance() {
     "$program" --version
     echo "modules ${LOADEDMODULES:-}"
     echo "site ${REPRISE_SITE:-}"
-    for key in "${REPRISE_SITE_KEYS[@]}"; do
-      [[ -z $(site "$key" '') ]] || echo "  $key=$(site "$key" '')"
-    done
-    env | grep -E '^(REPRISE|SLURM|OMPI|PMIX|UCX|OMP)_' | LC_ALL=C sort
+    recorded_site
+    recorded_environment
   } >"$file" || slurm_fail $EXIT_IO "$file cannot be written"
-  scontrol write batch_script "$SLURM_JOB_ID" "$records/script.$SLURM_JOB_ID.sh" >/dev/null 2>&1 ||
-    cp "$0" "$records/script.$SLURM_JOB_ID.sh"
+  private_file "$script"
+  scontrol write batch_script "$SLURM_JOB_ID" "$script" >/dev/null 2>&1 || cp "$0" "$script"
+  chmod 600 "$script"
 }
 
 # ---- Progress.

@@ -196,6 +196,19 @@ job 0 0 '' 'end 0'
 unset "${step[@]%%=*}"
 [[ ! -s $CALLS.inherited ]] || fail "a batch script passed on $(<"$CALLS.inherited")"
 rm -rf run
+# Of the environment only what is on a list is stored: it may hold credentials. What is stored names hosts.
+printf 'VARIABLES=OMP_PLACES=cores HF_TOKEN=secret OMPI_MCA_x=secret\nSRUN_OPTIONS=--export=ALL,KEY=secret\nSBATCH_OPTIONS=-x --export K=secret\n' >private.env
+SLURM_JWT=secret REPRISE_TOKEN=secret OMPI_MCA_btl_secret=secret UCX_PASSWORD=secret PMIX_SERVER_URI=secret REPRISE_SITE=./private.env \
+  SLURM_JOB_NODELIST=$'n1\nn2' OMP_PROC_BIND=close job 0 0 '' 'end 0'
+! grep -rq secret run || fail "stored: $(grep -r secret run)"
+for line in 'SLURM_JOB_ID=7' "SLURM_JOB_NODELIST=\$'n1\nn2'" 'OMP_PROC_BIND=close' 'OMP_PLACES=cores' \
+  '  VARIABLES=OMP_PLACES=cores HF_TOKEN=... OMPI_MCA_x=...' '  SRUN_OPTIONS=--export=...' '  SBATCH_OPTIONS=-x --export ...'; do
+  expect_line "$line" run/slurm/provenance.7.0.txt
+done
+for file in run/slurm/provenance.7.0.txt run/slurm/script.7.sh; do
+  [[ $(stat -c %a "$file") == 600 ]] || fail "$file has the permissions $(stat -c %a "$file")"
+done
+rm -rf run
 # Errors end the job; "try again" requeues it; the next execution resumes.
 for code in 64 65 70 74; do
   job 0 "$code" '' "3 $code"
