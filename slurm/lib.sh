@@ -126,12 +126,19 @@ output_of() {
   done
 }
 
-# refuse_separator ARGUMENT...: a job adds options behind the arguments, where "--" would make them names of files.
-refuse_separator() {
-  local argument
+# check_arguments_of_job ARGUMENT...: a job adds options behind the arguments, where "--" would make them names of
+# files; and it makes the folder of --output before the program has checked the arguments.
+check_arguments_of_job() {
+  local argument previous=''
   for argument; do
+    [[ -n $argument ]] || slurm_fail $EXIT_USAGE \
+      "an argument${previous:+ after $previous} is empty: perhaps a variable of your shell is not set"
     [[ $argument != -- ]] || slurm_fail $EXIT_USAGE \
       "a job adds options such as --resume behind its arguments: leave out --, and write ./-NAME for a file -NAME"
+    if [[ $previous == --output && $argument == -* || $argument == --output=-* || $argument == --output= ]]; then
+      slurm_fail $EXIT_USAGE "--output needs the name of a folder; write ./-NAME for a folder -NAME"
+    fi
+    previous=$argument
   done
 }
 
@@ -143,7 +150,7 @@ start_job() {
   local module variable modules variables
   verb=$1 output=$(output_of "$@")
   submitted=("${@:2}") arguments=("${@:2}")
-  refuse_separator "${arguments[@]}"
+  check_arguments_of_job "${arguments[@]}"
   forget_step
   [[ -n ${SLURM_JOB_ID:-} ]] || slurm_fail $EXIT_USAGE "this is a batch script: submit it by sbatch, or use ./reprise $verb --slurm"
   [[ -z ${REPRISE_SITE:-} ]] || read_site "$(find_site "$REPRISE_SITE")"

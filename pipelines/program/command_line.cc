@@ -98,7 +98,15 @@ std::vector<LauncherOption> LauncherOptions(absl::string_view verb) {
                  {{"--slurm", "", "Submits a job of a Slurm cluster instead, and prints its number (slurm/README.md)"},
                   {"--nodes", "N", "With --slurm: nodes of the job (default 1)"},
                   {"--ranks-per-node", "R", "With --slurm: ranks on each node (default 1)"},
-                  {"--site", "NAME", "With --slurm: the settings of the cluster, slurm/sites/NAME.env or a file"}});
+                  {"--time", "LIMIT", "With --slurm: the time limit of the job, as sbatch takes it: 4:00:00"},
+                  {"--partition", "NAME", "With --slurm: the partition of the job"},
+                  {"--account", "NAME", "With --slurm: the account of the job"},
+                  {"--qos", "NAME", "With --slurm: the quality of service of the job"},
+                  {"--constraint", "LIST", "With --slurm: the features that the nodes must have"},
+                  {"--mem", "SIZE", "With --slurm: the memory of each node"},
+                  {"--site", "NAME",
+                   "With --slurm: the settings of the cluster, slurm/sites/NAME.env or a file, for these options and "
+                   "others, in every job"}});
   if (verb == "sweep") {  // which has an option --dry-run of its own
     options.push_back({"--array", "TASKS", "With --slurm: a job array that shares the trials"});
   } else {

@@ -86,10 +86,45 @@ expect_call 'train --check --ranks-to-start 6 c.toml --output run'
 expect_no_call sbatch
 [[ ! -e $OUTPUT ]] || fail "--dry-run made the run's directory"
 for line in '#SBATCH --nodes=2' '#SBATCH --ntasks-per-node=3' '#SBATCH --requeue' '#SBATCH --open-mode=append' \
-  '#SBATCH --signal=B:USR1@120' '#SBATCH --output=run/slurm/%j.log' "#SBATCH --chdir=$work" \
+  '#SBATCH --signal=B:USR1@120' '#SBATCH --output=reprise-train-%j.log' "#SBATCH --chdir=$work" \
   'set -- c.toml --output run' 'source "$REPRISE_ROOT/slurm/train.sbatch"'; do
   expect_line "$line" "$work/out"
 done
+# The printed script may be submitted by hand: Slurm does not make the folder of its log, and the job would fail.
+for verb in train sweep; do
+  expect 0 '' "$reprise" $verb c.toml --output run --slurm --dry-run
+  expect_line "#SBATCH --output=reprise-$verb-%j.log" "$work/out"
+  mkdir -p run/slurm
+  expect 0 '' "$reprise" $verb c.toml --output run --slurm --dry-run
+  expect_line '#SBATCH --output=run/slurm/%j.log' "$work/out"
+  rm -r run
+done
+# Options of sbatch on the command line go before those of the site file.
+printf 'PARTITION=big\nTIME=2:00:00\nACCOUNT=ours\n' >options.env
+for verb in train evaluate sweep; do
+  expect 0 '' "$reprise" $verb c.toml --output run --slurm --site ./options.env --time 1-00:30:00 --partition=a,b \
+    --qos high --constraint '[x|y]&z' --mem=8G --dry-run
+  for line in '#SBATCH --time=1-00:30:00' '#SBATCH --partition=a,b' '#SBATCH --account=ours' '#SBATCH --qos=high' \
+    '#SBATCH --constraint=[x|y]&z' '#SBATCH --mem=8G' 'set -- c.toml --output run'; do
+    expect_line "$line" "$work/out"
+  done
+done
+for option in --time --partition --account --qos --constraint --mem --site; do
+  expect 64 "$option is for jobs of a Slurm cluster: add --slurm" "$reprise" train c.toml --output run "$option" x
+  expect 64 "$option needs a value" "$reprise" train c.toml --output run --slurm "$option"
+  expect 64 "$option needs a value" "$reprise" train c.toml --output run --slurm "$option="
+  expect 64 "$option needs a value, and --quiet is an option" "$reprise" train c.toml --output run --slurm "$option" --quiet
+  expect_no_call sbatch
+done
+for value in 'a b' 'a#b' 'a"b' "a'b" 'a\b' $'a\nrm -rf x' $'a\e[2J'; do
+  expect 64 "without spaces, quotes, backslashes and #" "$reprise" train c.toml --output run --slurm --account "$value"
+  ! grep -q $'\e' "$work/err" || fail 'a control character was printed'
+  expect_no_call sbatch
+done
+expect 64 'write it into SBATCH_OPTIONS of a site file, and give that by --site NAME (slurm/README.md)' \
+  "$reprise" train c.toml --output run --slurm --gres=gpu:1
+expect 64 'write it into CPUS_PER_RANK of a site file' "$reprise" train c.toml --output run --slurm --cpus-per-task 4
+expect 64 'here it is --ranks-per-node R' "$reprise" train c.toml --output run --slurm --ntasks-per-node 4
 printf '# a comment\nPARTITION=big\n TIME = 2:00:00 \nSTOP_SECONDS=300\nSBATCH_OPTIONS=--exclusive --comment=x *\n' >site.env
 expect 0 '' "$reprise" train c.toml --output='a b' --slurm --site ./site.env
 expect_line 123 "$work/out"
@@ -144,7 +179,7 @@ expect 0 '' "$reprise" sweep s.toml --output run --task 1 --tasks 3 --slurm --dr
 expect 64 'leave out --, and write ./-NAME for a file -NAME' "$reprise" train --slurm --output run -- c.toml
 expect_no_call train
 expect 64 "slurm/sites/nowhere.env cannot be read" "$reprise" train c.toml --output run --slurm --site nowhere
-REFUSED=1 expect 74 'sbatch did not take the job' "$reprise" train c.toml --output run --slurm
+REFUSED=1 expect 74 'give --time, --partition or --account, or set TIME, PARTITION, ACCOUNT in a site file for every job' "$reprise" train c.toml --output run --slurm
 for name in 'r%j' 'r"j' 'r\j' $'r\nj'; do
   expect 64 'with a percent sign, a double quote, a backslash or a line break' "$reprise" train c.toml --output "$name" --slurm
   expect_no_call sbatch
@@ -312,6 +347,15 @@ rm -rf run
 # A job that was submitted by sbatch itself takes no "--" either: it would hide the options that the job adds.
 expect 64 'leave out --, and write ./-NAME for a file -NAME' bash root/slurm/train.sbatch --output run -- c.toml
 expect_no_call train
+# Nor an empty argument, or an option in the place of a folder.
+expect 64 'an argument is empty' bash root/slurm/train.sbatch '' --output run
+expect 64 'an argument after --output is empty' bash root/slurm/train.sbatch c.toml --output ''
+for arguments in '--output --quiet' '--output=--quiet' '--output= --quiet'; do
+  read -ra words <<<"$arguments"
+  expect 64 '--output needs the name of a folder' bash root/slurm/train.sbatch c.toml "${words[@]}"
+  expect_no_call train
+done
+[[ -z $(find . -name '--*' -o -name 'reprise-train-*') ]] || fail "a refused job has made $(ls -d ./--* reprise-train-*)"
 # Outside a job, or of a checkout that is not there, a script says so.
 (unset SLURM_JOB_ID && expect 64 'this is a batch script: submit it by sbatch' bash root/slurm/train.sbatch c.toml)
 (export REPRISE_ROOT=/nowhere && expect 64 '/nowhere/slurm/lib.sh is missing' bash root/slurm/evaluate.sbatch run.h5)

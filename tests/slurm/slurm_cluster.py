@@ -100,16 +100,21 @@ class Cluster:
 
 
 class Job:
-    """A verb that ./reprise submits. The site file has `site`, a line a key."""
+    """A verb that ./reprise submits, or by hand a script that it prints. The site file has `site`, a line a key."""
 
     output = None  # the directory that it writes
 
-    def __init__(self, cluster, work, *arguments, nodes=2, ranks_per_node=2, site=("TIME=10",)):
+    def __init__(self, cluster, work, *arguments, nodes=2, ranks_per_node=2, site=("TIME=10",), by_hand=False):
         self.cluster = cluster
         site_file = pathlib.Path(work) / "test.env"
         site_file.write_text("".join(f"{line}\n" for line in site), encoding="utf-8")
         size = ("--nodes", str(nodes), "--ranks-per-node", str(ranks_per_node))
-        self.number = cluster.run(ROOT / "reprise", *arguments, "--slurm", *size, "--site", site_file).strip()
+        command = (ROOT / "reprise", *arguments, "--slurm", *size, "--site", site_file)
+        if by_hand:
+            script = pathlib.Path(work) / "job.sh"
+            script.write_text(cluster.run(*command, "--dry-run"), encoding="utf-8")
+            command = ("sbatch", "--parsable", script)
+        self.number = cluster.run(*command).strip()
 
     def fields(self):
         """What `scontrol show job` says."""

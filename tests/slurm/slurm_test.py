@@ -64,6 +64,16 @@ class SlurmTest(unittest.TestCase):
     def test_three_executions_share_the_work_that_exceeds_a_time_limit(self):
         self.survives("time limit")
 
+    def test_a_printed_script_is_submitted_by_hand_with_the_options_of_the_command_line(self):
+        work = trials.new_directory()
+        options = ("--time", "12", "--partition", "low")
+        site = ("TIME=10", f"SBATCH_OPTIONS=--chdir={work}")  # its log would be in the checkout
+        job = TrainJob(trials.running_cluster(), work, options, site=site, by_hand=True)
+        self.assertEqual(job.wait_for_end(), "COMPLETED")
+        self.assertEqual(files_of(job.output), trials.expected(()))
+        self.assertEqual((job.fields()["Partition"], job.fields()["TimeLimit"]), ("low", "00:12:00"))
+        self.assertIn("weights sha256:", job.log())
+
     def test_a_cancelled_job_is_not_queued_again(self):
         cluster = trials.running_cluster()
         job = TrainJob(cluster, trials.new_directory())
