@@ -16,6 +16,7 @@ cat >"$work/bin/bazel" <<'BAZEL'
 echo "$PWD: $*" >>"$CALLS.bazel"
 [ "$1" = query ] && echo //benchmarks/kernels:one_benchmark //benchmarks/kernels:other_benchmark
 [ "$1" = build ] && [ -n "$BUILD_WORDS" ] && printf "$BUILD_WORDS" && sleep "$BUILD_SECONDS" && exit "$BUILD_STATUS"
+[ -n "$WAITS" ] && { trap 'exit 8' INT; touch "$CALLS.work_waits"; while :; do sleep 0.05; done; }
 [ "$1" = test ] && exit "${BAZEL_STATUS:-0}"
 exit 0
 BAZEL
@@ -63,6 +64,7 @@ chmod +x "$work/root/bazel-bin/benchmarks/"*/*
 # A fake pip downloads a wheel with the files in WHEEL (if empty, it finds no torch); Python runs everything else.
 cat >"$work/bin/python3" <<PYTHON
 #!/usr/bin/env bash
+[[ -z \$WAITS ]] || { trap 'exit 1' INT; touch "\$CALLS.work_waits"; while :; do sleep 0.05; done; }
 [[ \$1 == -m ]] || exec $(command -v python3) "\$@"
 [[ -n \$WHEEL && \${*: -1} != *"\$NO_SUCH" ]] || exit 1
 while [[ \$1 != -d ]]; do shift; done
@@ -76,7 +78,7 @@ printf '#!/bin/sh\nexit 1\n' >"$work/bin/dpkg-query"
 printf '#!/bin/sh\nexit 100\n' >"$work/bin/apt-get"
 printf '#!/bin/sh\n[ "$1" = -n ] && exit 0\nexec "$@"\n' >"$work/bin/sudo"
 chmod +x "$work/bin/"*
-export PATH=$work/bin:$PATH CALLS=$work/calls XDG_CACHE_HOME=$work/cache NO_SUCH=none WHEEL= BUILD_WORDS=
+export PATH=$work/bin:$PATH CALLS=$work/calls XDG_CACHE_HOME=$work/cache NO_SUCH=none WHEEL= BUILD_WORDS= WAITS=
 unset LIBTORCH_ROOT REPRISE_NO_APT
 
 failures=0
@@ -113,16 +115,16 @@ launch() {
   launched=$!
   until [[ -e $CALLS.waits.0 && -e $CALLS.waits.1 ]]; do sleep 0.05; done
 }
-# ended_last VERB: checks that no rank is left after the launcher has ended.
+# ended_last VERB: checks that no rank is left after the launcher has ended, but for a zombie (Z).
 ended_last() {
   local rank
   for rank in 0 1; do
-    ! kill -0 "$(cat "$CALLS.waits.$rank")" 2>/dev/null || {
+    ! grep -qs '^State:[[:space:]]*[^Z[:space:]]' "/proc/$(cat "$CALLS.waits.$rank")/status" || {
       echo "FAIL: the launcher ended before rank $rank of $1" && failures=$((failures + 1))
     }
   done
 }
-for signal in TERM USR1 INT 'TERM --' 'USR1 --' 'INT --'; do # to the launcher, or (--) to its whole process group
+for signal in TERM USR1 HUP INT 'TERM --' 'USR1 --' 'HUP --' 'INT --'; do # to the launcher, or (--) to its whole process group
   launch WAITS
   [[ $signal == *-- ]] && kill -s "${signal% --}" -- "-$launched" || kill -s "$signal" "$launched"
   got=0
@@ -134,7 +136,7 @@ kill -s TERM "$launched"
 got=0
 wait "$launched" || got=$?
 ((got == 75)) || { echo "FAIL: sweep: SIGTERM: exit code $got, expected 75" && failures=$((failures + 1)); }
-# A second SIGINT ends the ranks without waiting for them.
+# A second SIGINT ends the ranks without waiting for them, quietly.
 launch HANGS
 kill -s INT "$launched"
 until grep -q 'press Ctrl-C again to stop at once' "$work/err"; do sleep 0.05; done
@@ -142,16 +144,45 @@ kill -0 "$launched" || { echo "FAIL: one SIGINT ended ranks that had not finishe
 kill -s INT "$launched"
 got=0
 wait "$launched" || got=$?
-((got != 0 && got != 75)) || { echo "FAIL: two SIGINT: exit code $got" && failures=$((failures + 1)); }
+((got == 130)) || { echo "FAIL: two SIGINT: exit code $got, expected 130" && failures=$((failures + 1)); }
+[[ $(cat "$work/err") == 'reprise: finishing the current step; press Ctrl-C again to stop at once' ]] ||
+  { echo "FAIL: two SIGINT printed:" && cat "$work/err" && failures=$((failures + 1)); }
 ended_last train
-# One SIGINT does so for a verb that has no step to finish.
-launch HANGS reproduce
-kill -s INT "$launched"
-wait "$launched" || true
-ended_last reproduce
+# One SIGINT does so for a verb that has no step to finish; other signals as well, and the job may be tried again.
+for end in 'INT 130' 'TERM 75' 'HUP 75'; do
+  launch HANGS reproduce
+  kill -s "${end% *}" "$launched"
+  got=0
+  wait "$launched" || got=$?
+  ((got == ${end#* })) || { echo "FAIL: reproduce, SIG${end% *}: exit code $got" && failures=$((failures + 1)); }
+  [[ ! -s $work/err ]] || { echo "FAIL: reproduce, SIG${end% *} printed:" && cat "$work/err" && failures=$((failures + 1)); }
+  ended_last reproduce
+done
+# An interrupted build has not failed: nothing was started, and the same command goes on with it.
+interrupt_work() { # SIGNAL SENTENCE ARGUMENT...
+  local signal=$1 sentence=$2
+  rm -f "$CALLS.work_waits"
+  : >"$CALLS"
+  WAITS=yes setsid "$work/root/reprise" "${@:3}" >"$work/out" 2>"$work/err" &
+  launched=$!
+  until [[ -e $CALLS.work_waits ]]; do sleep 0.05; done
+  kill -s "${signal% --}" -- "${signal:+$([[ $signal == *-- ]] && echo -)}$launched"
+  got=0
+  wait "$launched" || got=$?
+  ((got == 75)) && [[ $(tail -n 1 "$work/err") == "reprise: $sentence" && ! -s $CALLS ]] ||
+    { echo "FAIL: $3, SIG$signal at work: exit code $got:" && cat "$work/err" "$CALLS" && failures=$((failures + 1)); }
+}
+for signal in INT TERM HUP 'INT --'; do # to the launcher, or (--) to its whole process group
+  interrupt_work "$signal" 'interrupted while building: nothing was started; the same command builds what is missing' \
+    train c.toml --output o
+done
+# So has an interrupted set-up, though pip handles the signal and says that it failed.
+REPRISE_NO_APT=1 interrupt_work 'INT --' 'the set-up was interrupted: ./reprise setup continues it' setup
+REPRISE_NO_APT=1 LIBTORCH_ROOT=/ interrupt_work INT \
+  'the tests were interrupted: the same command runs those that are missing' test //some:test
 # Without a place for Bazel's output nothing is built.
-TMPDIR=/nonexistent expect 74 '' inspect run.h5
-expect_reported 'no temporary file can be made in /nonexistent: it may be missing, full or read-only; TMPDIR names another'
+TMPDIR=$work/nonexistent expect 74 '' inspect run.h5
+expect_reported "no temporary file can be made in $work/nonexistent: it may be missing, full or read-only; TMPDIR names another"
 # If a rank is killed, the job ends with the exit code that allows a retry.
 for verb in train sweep reproduce; do
   for signal in KILL TERM; do
@@ -184,6 +215,22 @@ expect 64 '' --quiet train c.toml
 expect_reported 'options follow the verb: ./reprise VERB ... --quiet'
 expect 64 '' train c.toml --ranks
 expect_reported '--ranks needs a number'
+expect 64 '' train c.toml --ranks --quiet
+expect_reported '--ranks needs a number, and --quiet is an option'
+expect 64 '' train c.toml --ranks=
+expect_reported '--ranks needs a number'
+# An empty argument would stand for a default, or take the next option for its value.
+for arguments in 'train||--output|o' '' 'setup|' 'bench|' 'gate|--against|' 'test|' 'quickstart|'; do
+  mapfile -td '|' words <<<"$arguments|"
+  expect 64 '' "${words[@]::${#words[@]}-1}"
+  expect_reported 'is empty: perhaps a variable of your shell is not set'
+done
+expect 64 '' gate --against=
+expect_reported '--against needs a commit'
+expect 64 '' gate --against --quiet
+expect_reported '--against needs a commit, and --quiet is an option'
+expect 64 '' $'x\ny\e[2J'
+expect_reported "reprise: \$'unknown verb: x\ny\E[2J'"
 expect 64 '' trian c.toml
 expect_reported 'unknown verb: trian; did you mean train?'
 expect 64 '' evalaute run.h5
