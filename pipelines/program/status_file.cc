@@ -6,11 +6,23 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 
 namespace reprise {
+namespace {
+
+// Returns false if the name is taken. A file system without links (vboxsf, some FUSE ones) cannot tell that and give
+// the name at once.
+bool GiveName(const std::string& temporary, const std::string& path) {
+  if (::link(temporary.c_str(), path.c_str()) == 0) return true;
+  const bool has_no_links = errno == EPERM || errno == ENOTSUP || errno == ENOSYS || errno == EINVAL;
+  return has_no_links && ::access(path.c_str(), F_OK) != 0 && ::rename(temporary.c_str(), path.c_str()) == 0;
+}
+
+}  // namespace
 
 bool CreateWhole(const std::string& path, absl::string_view bytes) {
   std::array<char, HOST_NAME_MAX + 1> host = {};
@@ -25,7 +37,7 @@ bool CreateWhole(const std::string& path, absl::string_view bytes) {
     is_whole = written > 0;
     if (is_whole) bytes.remove_prefix(static_cast<size_t>(written));
   }
-  is_whole = ::close(file) == 0 && is_whole && ::link(temporary.c_str(), path.c_str()) == 0;
+  is_whole = ::close(file) == 0 && is_whole && GiveName(temporary, path);
   ::unlink(temporary.c_str());
   return is_whole;
 }
