@@ -100,7 +100,7 @@ absl::StatusOr<std::vector<std::string>> ModelFiles(const std::string& directory
   files.push_back(JoinPath(directory, "config.json"));
   const bool single = files.front() == JoinPath(directory, "model.safetensors");
   if (!single) files.push_back(JoinPath(directory, "model.safetensors.index.json"));
-  for (const absl::string_view name : {"tokenizer.json", "tokenizer_config.json"}) {
+  for (const absl::string_view name : {"generation_config.json", "tokenizer.json", "tokenizer_config.json"}) {
     ASSIGN_OR_RETURN(const bool exists, Exists(PosixFileSystem(), JoinPath(directory, name)));
     if (exists) files.push_back(JoinPath(directory, name));
   }
@@ -110,6 +110,10 @@ absl::StatusOr<std::vector<std::string>> ModelFiles(const std::string& directory
 
 absl::StatusOr<std::string> ReadChatTemplate(const std::string& directory) {
   return ReadIfPresent(directory, "chat_template.jinja");
+}
+
+absl::StatusOr<std::string> ReadGenerationConfig(const std::string& directory) {
+  return ReadIfPresent(directory, "generation_config.json");
 }
 
 absl::Status RequireNoModel(FileSystem& files, const std::string& directory) {
@@ -133,7 +137,9 @@ absl::Status ExportModel(FileSystem& files, const std::string& directory, const 
   RETURN_IF_ERROR(out.Begin());
   RETURN_IF_ERROR(out.WriteWeights(PolicyPart(MakeDecoderLayout(config)), weights));
   RETURN_IF_ERROR(out.WriteCopied(copied));
-  RETURN_IF_ERROR(out.Write("generation_config.json", OlmoeGenerationConfigJson(config)));
+  RETURN_IF_ERROR(out.Write("generation_config.json", copied.generation_config_json.empty()
+                                                          ? OlmoeGenerationConfigJson(config)
+                                                          : std::string(copied.generation_config_json)));
   return out.Finish(OlmoeConfigJson(config));
 }
 

@@ -20,17 +20,21 @@ namespace reprise::models {
 absl::StatusOr<DecoderConfig> ReadModelConfig(const std::string& directory);
 
 // Returns the paths of the files that determine a model's behaviour: config.json, the weights (and their index), and
-// tokenizer.json and tokenizer_config.json if present; sorted. Digests of a model cover these files.
+// generation_config.json, tokenizer.json and tokenizer_config.json if present; sorted. Digests of a model cover these
+// files.
 absl::StatusOr<std::vector<std::string>> ModelFiles(const std::string& directory);
 
 // Returns DIRECTORY/chat_template.jinja; empty if the file does not exist or `directory` is empty.
 absl::StatusOr<std::string> ReadChatTemplate(const std::string& directory);
+// The same for DIRECTORY/generation_config.json.
+absl::StatusOr<std::string> ReadGenerationConfig(const std::string& directory);
 
 // The bytes of the files that an export copies from the model that was read.
 struct CopiedFiles {
   absl::string_view tokenizer_json;
   absl::string_view tokenizer_config_json;
   absl::string_view chat_template = {};           // empty: in tokenizer_config.json, or there is none
+  absl::string_view generation_config_json = {};  // empty: made from the model's configuration
 };
 
 // The names of the files that ExportModel writes.

@@ -44,7 +44,8 @@ TEST(ModelDirectoryTest, AGoldenModelSurvivesImportAndExport) {
     std::vector<float> weights(layout.total), again(layout.total);
     ASSERT_OK(LoadWeights(source, layout, absl::MakeSpan(weights)));
     const std::string tokenizer = Read(source, "tokenizer.json"), tokenizer_config = "{}";
-    ASSERT_OK(ExportModel(PosixFileSystem(), copy, config, weights, {tokenizer, tokenizer_config}));
+    ASSERT_OK_AND_ASSIGN(const std::string generation, ReadGenerationConfig(source));
+    ASSERT_OK(ExportModel(PosixFileSystem(), copy, config, weights, {tokenizer, tokenizer_config, "", generation}));
 
     ASSERT_OK_AND_ASSIGN(const DecoderConfig config_again, ReadModelConfig(copy));
     EXPECT_EQ(config_again, config);
@@ -55,8 +56,10 @@ TEST(ModelDirectoryTest, AGoldenModelSurvivesImportAndExport) {
     }
     EXPECT_EQ(Read(copy, "tokenizer.json"), tokenizer);
     EXPECT_EQ(Read(copy, "tokenizer_config.json"), "{}");
-    EXPECT_THAT(*ModelFiles(copy), ElementsAre(copy + "/config.json", copy + "/model.safetensors",
-                                               copy + "/tokenizer.json", copy + "/tokenizer_config.json"));
+    EXPECT_EQ(Read(copy, "generation_config.json"), Read(source, "generation_config.json"));
+    EXPECT_THAT(*ModelFiles(copy),
+                ElementsAre(copy + "/config.json", copy + "/generation_config.json", copy + "/model.safetensors",
+                            copy + "/tokenizer.json", copy + "/tokenizer_config.json"));
   }
 }
 
@@ -91,7 +94,7 @@ TEST(ModelDirectoryTest, AFileInPlaceOfADirectoryIsNamed) {
 TEST(ModelDirectoryTest, PointersInPlaceOfTextsAreNamed) {
   const std::string directory = EmptyDirectory("pointers");
   std::filesystem::create_directories(directory);
-  for (const std::string name : {"config.json", "chat_template.jinja"}) {
+  for (const std::string name : {"config.json", "generation_config.json", "chat_template.jinja"}) {
     ASSERT_OK(WriteFileAtomically(PosixFileSystem(), directory + "/" + name,
                                   "version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 5\n"));
   }
@@ -100,6 +103,7 @@ TEST(ModelDirectoryTest, PointersInPlaceOfTextsAreNamed) {
                     AllOf(HasSubstr(directory + "/" + name + ": "), HasSubstr("this is a pointer of Git LFS")));
   };
   EXPECT_THAT(ReadModelConfig(directory), is_named("config.json"));
+  EXPECT_THAT(ReadGenerationConfig(directory), is_named("generation_config.json"));
   EXPECT_THAT(ReadChatTemplate(directory), is_named("chat_template.jinja"));
 }
 

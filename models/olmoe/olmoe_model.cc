@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "models/olmoe/end_tokens.h"
 #include "models/olmoe/model_directory.h"
 #include "models/olmoe/peft_directory.h"
 #include "models/olmoe/weights.h"
@@ -83,6 +84,7 @@ absl::Status OlmoeModel::Load(const std::string& directory, Backend backend, con
     return absl::InvalidArgumentError(absl::StrCat(directory, ": tokenizer.json has ", tokenizer.vocab_size(),
                                                    " tokens, but config.json's vocab_size is ", config.vocab_size));
   }
+  ASSIGN_OR_RETURN(std::vector<int32_t> end_tokens, EndTokens(directory, config, tokenizer));
   if (has_lora) {
     ASSIGN_OR_RETURN(const AdapterDescription adapters, ReadAdapterConfig(lora_directory));
     config.lora = adapters.lora;
@@ -100,6 +102,7 @@ absl::Status OlmoeModel::Load(const std::string& directory, Backend backend, con
   model->Refresh(*pool_);
   model_ = std::move(model);
   tokenizer_ = std::make_shared<const Tokenizer>(std::move(tokenizer));
+  end_tokens_ = std::move(end_tokens);
   action_head_ = is_trainable ? std::make_unique<MemoryActionHead>(config.hidden_size) : nullptr;
   if (action_head_ != nullptr) action_head_->Initialize(options_.seed);
   backend_ = backend;
@@ -248,6 +251,7 @@ OlmoeModel OlmoeModel::Copy() const {
   copy.directory_ = directory_;
   copy.warning_ = warning_;
   copy.tokenizer_ = tokenizer_;
+  copy.end_tokens_ = end_tokens_;
   copy.model_ = Model::Create(model_->config(), backend_ == Backend::kTrainable);
   if (model_->config().lora.is_on()) copy.model_->ShareBase(*model_);  // which never changes
   std::copy(model_->parameters().begin(), model_->parameters().end(), copy.model_->mutable_parameters().begin());

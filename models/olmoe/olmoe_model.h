@@ -191,6 +191,7 @@ class OlmoeModel {
   std::string directory_, warning_;
   std::unique_ptr<Model> model_;
   std::shared_ptr<const Tokenizer> tokenizer_;  // immutable: copies share it
+  std::vector<int32_t> end_tokens_;             // of Generate
   std::unique_ptr<MemoryActionHead> action_head_;
 };
 

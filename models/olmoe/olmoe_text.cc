@@ -176,7 +176,7 @@ absl::StatusOr<std::string> OlmoeModel::Generate(absl::string_view prompt, const
                       .top_k = wanted.top_k.value_or(options_.top_k),
                       .top_p = wanted.top_p.value_or(options_.top_p),
                       .greedy = !options_.do_sample};
-  options.end_tokens = model_->config().eos_token_id;
+  options.end_tokens = end_tokens_;
   options.seed = options_.seed;
   options.step = wanted.sample;
   RETURN_IF_ERROR(CheckGenerating(wanted, options.sampling, static_cast<int64_t>(tokens.size()),

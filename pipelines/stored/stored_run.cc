@@ -91,6 +91,18 @@ absl::string_view FlagOfInput(const rl::Config& config, absl::string_view name) 
   return "";
 }
 
+// A file that the model's directory has now may change the model, as generation_config.json does with other end tokens.
+absl::Status RequireNoOtherModelFiles(const std::vector<ExternalFile>& stored,
+                                      absl::Span<const rl::ExternalFile> files) {
+  for (const rl::ExternalFile& file : files) {
+    const auto is_it = [&](const ExternalFile& other) { return other.name == file.name; };
+    if (!absl::StartsWith(file.name, "model/") || std::any_of(stored.begin(), stored.end(), is_it)) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("the model's directory has ", file.name, ", which the run's did not have: remove it"));
+  }
+  return absl::OkStatus();
+}
+
 // The number of attempts to read a directory whose run may be finished or resumed concurrently.
 constexpr int kTries = 3;
 
@@ -234,7 +246,7 @@ absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::External
                                                         ", expected ", ToHex(stored.sha256)));
     }
   }
-  return absl::OkStatus();
+  return RequireNoOtherModelFiles(run.reader->header().external_files, files);
 }
 
 }  // namespace reprise

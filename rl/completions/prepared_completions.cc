@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
+#include "models/olmoe/end_tokens.h"
 #include "models/olmoe/model_directory.h"
 #include "models/olmoe/peft_directory.h"
 #include "models/olmoe/weights.h"
@@ -34,14 +35,21 @@ absl::Status CheckTokenizer(const models::Tokenizer& tokenizer, const models::De
     return absl::InvalidArgumentError(absl::StrCat("the tokenizer has ", tokenizer.vocab_size(),
                                                    " tokens, but the model's vocab_size is ", decoder.vocab_size));
   }
-  if (decoder.eos_token_id.empty()) {
-    return absl::InvalidArgumentError("the model has no eos_token_id, without which completions cannot end");
-  }
   return absl::OkStatus();
 }
 
-absl::StatusOr<TurnRules> RulesOf(const Config& config, const models::DecoderConfig& decoder) {
-  ASSIGN_OR_RETURN(TurnRules rules, TurnRulesOf(config, decoder.eos_token_id));
+absl::StatusOr<std::vector<int32_t>> EndTokensOf(const Config& config, const models::DecoderConfig& decoder,
+                                                 const models::Tokenizer& tokenizer) {
+  ASSIGN_OR_RETURN(std::vector<int32_t> tokens, models::EndTokens(config.model.path, decoder, tokenizer));
+  if (!tokens.empty()) return tokens;
+  return absl::InvalidArgumentError(
+      "the model has no end token, without which completions cannot end: set eos_token_id in its config.json or "
+      "generation_config.json, or eos_token in its tokenizer_config.json");
+}
+
+absl::StatusOr<TurnRules> RulesOf(const Config& config, const models::DecoderConfig& decoder,
+                                  const std::vector<int32_t>& end_tokens) {
+  ASSIGN_OR_RETURN(TurnRules rules, TurnRulesOf(config, end_tokens));
   for (const int32_t token : rules.end_tokens) {
     if (token < decoder.vocab_size) continue;
     return absl::InvalidArgumentError(absl::StrCat("rollout.stop_token_ids: ", token, " is not among the model's ",
@@ -151,11 +159,12 @@ absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* part
   ASSIGN_OR_RETURN(const models::DecoderConfig decoder, TrainedDecoderOf(config));
   ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
   RETURN_IF_ERROR(CheckTokenizer(tokenizer, decoder));
+  ASSIGN_OR_RETURN(prepared->end_tokens, EndTokensOf(config, decoder, tokenizer));
   ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config, tokenizer));
   RETURN_IF_ERROR(CheckProblems(config, use, data, tokenizer, decoder, &parts->warnings));
   prepared->process_client = MakeProcessClient(config);
   ASSIGN_OR_RETURN(prepared->environment, MakeEnvironment(config, prepared->process_client));
-  ASSIGN_OR_RETURN(const TurnRules rules, RulesOf(config, decoder));
+  ASSIGN_OR_RETURN(const TurnRules rules, RulesOf(config, decoder, prepared->end_tokens));
   RETURN_IF_ERROR(CheckRefusal(config, tokenizer));
   if (const absl::Status fits = models::RequireMemory(decoder, /*training=*/true); !fits.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(fits.message(), " ([model], model.path)"));
@@ -164,6 +173,7 @@ absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* part
   prepared->held_out = std::move(data.held_out);
   prepared->tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));
   ASSIGN_OR_RETURN(prepared->chat_template, models::ReadChatTemplate(config.model.path));
+  ASSIGN_OR_RETURN(prepared->generation_config, models::ReadGenerationConfig(config.model.path));
   prepared->model = models::Model::Create(decoder, /*training=*/true);
   RETURN_IF_ERROR(SetFirstWeights(config, *parts->pool, *prepared->model));
   prepared->config = config;
@@ -189,8 +199,10 @@ absl::Status ExportCompletions(const Config& config, absl::Span<const float> wei
   ASSIGN_OR_RETURN(const models::DecoderConfig decoder, TrainedDecoderOf(config));
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
   ASSIGN_OR_RETURN(const std::string chat_template, models::ReadChatTemplate(config.model.path));
-  return ExportLanguageModel(config, decoder, weights, {tokenizer.json(), tokenizer.config_json(), chat_template},
-                             files, directory);
+  ASSIGN_OR_RETURN(const std::string generation_config, models::ReadGenerationConfig(config.model.path));
+  return ExportLanguageModel(config, decoder, weights,
+                             {tokenizer.json(), tokenizer.config_json(), chat_template, generation_config}, files,
+                             directory);
 }
 
 PreparedCompletions& CompletionsOf(const RunParts& parts) {
@@ -203,8 +215,8 @@ absl::StatusOr<CompletionsParts> PreparedCompletions::PartsOf(const WorkloadRun&
   const Config& config = run.config;
   const models::DecoderConfig& decoder = model->config();
   const RecordForm form = FormOf(config);
-  ASSIGN_OR_RETURN(RewardOptions rewards, RewardOptionsOf(config, decoder.eos_token_id));
-  ASSIGN_OR_RETURN(TurnParts turns, TurnPartsOf(config, environment.get(), process(), decoder.eos_token_id));
+  ASSIGN_OR_RETURN(RewardOptions rewards, RewardOptionsOf(config, end_tokens));
+  ASSIGN_OR_RETURN(TurnParts turns, TurnPartsOf(config, environment.get(), process(), end_tokens));
   TurnParts evaluation_turns = turns;
   evaluation_turns.purpose = Purpose::kEvaluationTask;
   std::unique_ptr<EpisodeSource> source;
@@ -247,7 +259,8 @@ HeldOutCount PreparedCompletions::CountHeldOut(const Config& config, const std::
 
 absl::Status PreparedCompletions::Export(FileSystem& files, const std::string& directory) const {
   return ExportLanguageModel(config, model->config(), model->parameters(),
-                             {tokenizer->json(), tokenizer->config_json(), chat_template}, files, directory);
+                             {tokenizer->json(), tokenizer->config_json(), chat_template, generation_config}, files,
+                             directory);
 }
 
 absl::Status PreparedCompletions::TakeAdapters(const std::string& directory) {

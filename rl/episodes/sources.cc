@@ -90,7 +90,7 @@ absl::StatusOr<Episodes> LiveSource::Answers(const std::vector<TaskRecord>& task
     episode.prompt = task.prompt;
     episode.terminated = true;
     ASSIGN_OR_RETURN(completion.tokens, tokenizer_.Encode(CompletionOf(task).answer));
-    completion.tokens.push_back(model_.config().eos_token_id.at(0));
+    completion.tokens.push_back(turns_.rules.end_tokens.at(0));
     episode.decisions = DecisionsOf(completion);
     episodes.episode_N.push_back(std::move(episode));
   }

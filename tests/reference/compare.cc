@@ -120,7 +120,7 @@ Answer AnswerTo(const std::string& guess, const std::string& number, int64_t lar
 }
 
 Trainer::Parts PartsOf(const rl::Config& config, const rl::PreparedCompletions& run, rl::RewardFunction reward) {
-  Trainer::Parts parts = {config, run.model->config(), run.model->layout(), run.model->config().eos_token_id};
+  Trainer::Parts parts = {config, run.model->config(), run.model->layout(), run.end_tokens};
   for (int32_t token = 3; token < 128 && !config.rollout.stop_token_ids.empty(); token += 5) {
     parts.end_tokens.push_back(token);
   }
