@@ -16,12 +16,18 @@ uint64_t Below(uint64_t trial, uint64_t index, uint64_t bound) {
 
 // Returns a small tokenizer that uses every section.
 std::string ValidFile() {
-  return R"({"version":"1.0","added_tokens":[{"id":5,"content":"<e>","single_word":true,"lstrip":true,"rstrip":true,)"
-         R"("normalized":true,"special":true}],"normalizer":{"type":"NFC"},"pre_tokenizer":{"type":"Sequence",)"
-         R"("pretokenizers":[{"type":"Split","pattern":{"Regex":"\\d+(?=a)|b|\\s"},"behavior":"Removed","invert":false},)"
-         R"({"type":"Digits","individual_digits":true},{"type":"ByteLevel","add_prefix_space":true}]},)"
-         R"("post_processor":{"type":"ByteLevel"},"decoder":{"type":"ByteLevel"},"model":{"type":"BPE","dropout":null,)"
-         R"("vocab":{"a":0,"b":1,"ab":2,"aab":3,"Ġ":4},"merges":["a b",["a","ab"]]}})";
+  return R"({"version":"1.0","added_tokens":[{"id":6,"content":"<e>","single_word":true,"lstrip":true,"rstrip":true,)"
+         R"("normalized":true,"special":true}],"normalizer":{"type":"Sequence","normalizers":[{"type":"NFKC"},)"
+         R"({"type":"Replace","pattern":{"Regex":"z{,2}[a-y&&[^a-x]]"},"content":"a"},{"type":"Lowercase"},)"
+         R"({"type":"Strip","strip_left":true,"strip_right":false},{"type":"Prepend","prepend":"a"}]},)"
+         R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":"\\d+(?=a)|b|\\s"},)"
+         R"("behavior":"Removed","invert":false},{"type":"Punctuation","behavior":"Contiguous"},)"
+         R"({"type":"Digits","individual_digits":true},{"type":"ByteLevel","add_prefix_space":true},)"
+         R"({"type":"Split","pattern":{"String":"Ġ"},"behavior":"MergedWithNext","invert":true}]},)"
+         R"("post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<e>","type_id":0}},)"
+         R"({"Sequence":{"id":"A","type_id":0}}]},"decoder":{"type":"ByteLevel"},"model":{"dropout":null,)"
+         R"("unk_token":"<u>","fuse_unk":true,"vocab":{"a":0,"b":1,"ab":2,"aab":3,"Ġ":4,"<u>":5},)"
+         R"("merges":["a b",["a","ab"]]}})";
 }
 
 std::string Mutant(const std::string& valid, uint64_t trial) {
