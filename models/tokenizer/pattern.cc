@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
+#include "models/tokenizer/newer_characters.h"
 #include "oniguruma.h"
 
 namespace reprise::models {
@@ -25,10 +26,22 @@ constexpr unsigned kMaxDepth = 256;
 const OnigUChar* Begin(absl::string_view text) { return reinterpret_cast<const OnigUChar*>(text.data()); }
 const OnigUChar* End(absl::string_view text) { return Begin(text) + text.size(); }
 
-// Oniguruma prepares itself when it compiles its first pattern, and not safely from two threads.
+// Patterns are compiled by one thread at a time: Oniguruma prepares itself for the first one, and takes no lock.
 std::mutex& CompilerMutex() {
   static std::mutex mutex;
   return mutex;
+}
+
+// Precondition: the thread holds CompilerMutex.
+void PrepareOnce() {
+  static const bool is_prepared = [] {
+    OnigEncoding encodings[] = {ONIG_ENCODING_UTF8};
+    CHECK_EQ(onig_initialize(encodings, 1), 0);
+    onig_set_parse_depth_limit(kMaxDepth);
+    AddNewerCharacters();
+    return true;
+  }();
+  CHECK(is_prepared);
 }
 
 std::string ErrorText(int error, OnigErrorInfo* info) {
@@ -113,7 +126,7 @@ absl::StatusOr<Pattern> Pattern::Compile(absl::string_view pattern, PatternSynta
         " has [:punct:], which versions of Oniguruma read differently; write \\p{P}, or \\p{P}\\p{S}, instead"));
   }
   const std::lock_guard<std::mutex> lock(CompilerMutex());
-  onig_set_parse_depth_limit(kMaxDepth);
+  PrepareOnce();
   OnigRegexType* code = nullptr;
   OnigErrorInfo info{};
   const int error = onig_new(&code, Begin(pattern), End(pattern), ONIG_OPTION_NONE, ONIG_ENCODING_UTF8,

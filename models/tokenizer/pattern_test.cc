@@ -57,6 +57,15 @@ TEST(PatternTest, TheSyntaxIsOnigurumas) {
   EXPECT_THAT(Matches("^b", "a\nb"), ElementsAre("b"));  // ^ stands at the beginning of any line
 }
 
+// Debian 12's Oniguruma knows Unicode 14.
+TEST(PatternTest, PropertiesHaveTheCharactersOfUnicode16) {
+  EXPECT_THAT(Matches("[\\p{P}\\p{S}]+", "a\U0001fa77\U0001fadf"), ElementsAre("\U0001fa77\U0001fadf"));  // emoji
+  EXPECT_THAT(Matches("[\\p{L}&&[^\\p{Han}]]+", "\U00031350\U00011bc0"), ElementsAre("\U00011bc0"));
+  EXPECT_THAT(Matches("\\p{N}+", "\U0001e5f1 \U000116d0"), ElementsAre("\U0001e5f1", "\U000116d0"));
+  EXPECT_THAT(Matches("[^\\s\\p{L}\\p{N}]+", "\U00031350 \U0001fa77"), ElementsAre("\U0001fa77"));
+  EXPECT_THAT(Matches("\\p{M}", "\u0897"), ElementsAre("\u0897"));
+}
+
 TEST(PatternTest, AnEmptyMatchCountsUnlessItFollowsAMatch) {
   const auto ranges = [](const std::string& pattern, const std::string& text) {
     int64_t steps = kStepsOfText;

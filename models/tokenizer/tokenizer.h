@@ -2,8 +2,8 @@
 #define MODELS_TOKENIZER_TOKENIZER_H_
 
 // Byte-level BPE that gives the same tokens as Hugging Face's tokenizers from the same tokenizer.json. The exceptions
-// are characters that are newer than Unicode 14 (2021): whether a pattern takes one as a letter, digit, mark or symbol
-// depends on the version of Oniguruma; tokenizers 0.23 has that of Unicode 16.
+// are characters that are newer than Unicode 14 (2021) where a pattern has \w, \d, \b, a POSIX bracket, (?i), or a
+// property that newer_characters.cc does not list: what these match depends on the version of Oniguruma.
 
 #include <cstdint>
 #include <optional>
