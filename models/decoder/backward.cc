@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <initializer_list>
 #include <vector>
 
@@ -166,6 +167,28 @@ class Pass {
     return dpost_TD;
   }
 
+  // Calls visit(range, auxiliary gradient, null if there is none) for the rows begin to end - 1: for all at once unless
+  // segments stand for several sequences.
+  template <typename Visit>
+  void VisitCopies(int64_t begin, int64_t end, const Visit& visit) const {
+    const std::vector<Segment>& segments = activations_.batch().segments;
+    const bool has_copies =
+        std::any_of(segments.begin(), segments.end(), [](const Segment& segment) { return segment.copies != 1; });
+    if (auxiliary_E_.empty() || !has_copies) {
+      visit(kernels::Range{begin, end}, auxiliary_E_.empty() ? nullptr : auxiliary_E_.data());
+      return;
+    }
+    std::vector<float> of_segment_E(auxiliary_E_.size());
+    for (const Segment& segment : segments) {
+      const kernels::Range range = {std::max(begin, segment.begin), std::min(end, segment.begin + segment.rows)};
+      if (range.begin >= range.end) continue;
+      for (size_t e = 0; e < of_segment_E.size(); ++e) {
+        of_segment_E[e] = auxiliary_E_[e] * static_cast<float>(segment.copies);
+      }
+      visit(range, of_segment_E.data());
+    }
+  }
+
   // The experts' and router's half of a layer: converts dx_TD from the gradient after the layer to that before the post
   // norm.
   void MixtureBackward(int64_t index) {
@@ -178,10 +201,12 @@ class Pass {
 
     const kernels::Rows dlogits_TE = RoomForRows(work_.dlogits_TE, rows_, config_.num_experts);
     TeamRows(team_, rows_, [&](int64_t begin, int64_t end) {
-      const int64_t slot = begin * per_token;
-      kernels::RouterBackward(RouterOf(config_, end - begin), layer.probability_TE[begin], layer.expert_TK + slot,
-                              layer.weight_TK + slot, dweight_TK + slot,
-                              auxiliary_E_.empty() ? nullptr : auxiliary_E_.data(), dlogits_TE[begin]);
+      VisitCopies(begin, end, [&](const kernels::Range& range, const float* auxiliary_E) {
+        const int64_t slot = range.begin * per_token;
+        kernels::RouterBackward(RouterOf(config_, range.size()), layer.probability_TE[range.begin],
+                                layer.expert_TK + slot, layer.weight_TK + slot, dweight_TK + slot, auxiliary_E,
+                                dlogits_TE[range.begin]);
+      });
     });
     WeightGradient(p.router, dlogits_TE, layer.post_normed_TD);
     const kernels::Rows drouter_TD = RoomForRows(work_.db_TD, rows_, config_.hidden_size);

@@ -20,6 +20,7 @@ struct Segment {
   int64_t rows = 0;
   int64_t prefix = kNoPrefix;          // index of a segment of the same batch, kNoPrefix or kOutsidePrefix
   int64_t prefix_rows = kWholePrefix;  // the first rows of the prefix that it attends to
+  int64_t copies = 1;                  // equal sequences that it stands for: load balancing counts its rows so often
 };
 
 struct PackedBatch {

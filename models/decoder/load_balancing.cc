@@ -22,9 +22,15 @@ AuxiliaryGradient LoadBalancingGradient(const DecoderConfig& config, double coef
 
 void AddExpertCounts(const Activations& activations, std::vector<int64_t>* count_E) {
   const DecoderConfig& config = activations.config();
-  for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    kernels::CountExperts(activations.rows(), config.num_experts_per_tok, activations.layer(i).expert_TK,
-                          count_E->data());
+  std::vector<int64_t> of_segment_E(count_E->size());
+  for (const Segment& segment : activations.batch().segments) {
+    std::fill(of_segment_E.begin(), of_segment_E.end(), 0);
+    for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
+      kernels::CountExperts(segment.rows, config.num_experts_per_tok,
+                            activations.layer(i).expert_TK + segment.begin * config.num_experts_per_tok,
+                            of_segment_E.data());
+    }
+    for (size_t e = 0; e < count_E->size(); ++e) (*count_E)[e] += segment.copies * of_segment_E[e];
   }
 }
 
@@ -40,6 +46,7 @@ void SumProbabilities(const Activations& activations, const Segment& segment, do
       sum_E[e] += kernels::TreeSum(column);
     }
   }
+  for (size_t e = 0; e < experts; ++e) sum_E[e] *= static_cast<double>(segment.copies);
 }
 
 double LoadBalancingLoss(const DecoderConfig& config, const std::vector<int64_t>& count_E,

@@ -3,7 +3,8 @@
 
 // The router's load-balancing loss (Fedus et al. 2021, eq. 4-6, as Transformers' OLMoE pools it): E * sum over experts
 // of f_e P_e, where f_e = (rows that chose e) / (layers * rows) sums to K, and P_e is the mean probability of e over
-// all layers and rows. f is a count over the whole step and has no gradient, so shards and batches do not matter.
+// all layers and rows. f is a count over the whole step and has no gradient, so shards and batches do not matter. The
+// rows of a segment that stands for several sequences (Segment::copies) count for each of them.
 
 #include <cstdint>
 #include <vector>
@@ -22,7 +23,7 @@ AuxiliaryGradient LoadBalancingGradient(const DecoderConfig& config, double coef
 void AddExpertCounts(const Activations& activations, std::vector<int64_t>* count_E);
 
 // sum_E[e] = the sum over layers and the segment's rows of the probability of e, in double: per layer a fixed tree over
-// rows, with layers in order. A segment's sums do not depend on its batch.
+// rows, with layers in order, times the segment's copies. A segment's sums do not depend on its batch.
 void SumProbabilities(const Activations& activations, const Segment& segment, double* sum_E);
 
 // Returns the loss from the step's counts and sums of probabilities over all layers and rows.

@@ -114,6 +114,16 @@ TEST_F(FactsWorldTest, AFactThatIsStoredTwiceAnswersWithTheOldPlace) {
   EXPECT_TRUE(Play(messages, {kAdd, kAdd, kFilter, kFilter, kFilter, kFilter, kRetrieve}).is_correct());
 }
 
+TEST_F(FactsWorldTest, AddingAStoredTextChangesNothing) {
+  EpisodeMemory memory(config_, config_.store_size);
+  const FactsWorld world({fact_, fact_, question_}, config_.store_size, memory);
+  for (int64_t t = 0; t < 2; ++t) {
+    OperationResult result = {.operation = kAdd};
+    EXPECT_TRUE(world.Execute(t, memory, &result).succeeded);
+    EXPECT_EQ(memory.stored(), 1);
+  }
+}
+
 TEST_F(FactsWorldTest, StoredTalkDisplacesFactsAndDeletingMakesRoom) {
   config_.store_size = 2;
   const std::vector<FactMessage> messages = {moved_, other_, {Kind::kGone, 1}, {Kind::kTalk, 2}, talk_,

@@ -131,7 +131,8 @@ class Policy {
 
   virtual std::unique_ptr<PassWorkspace> NewWorkspace(const PassMemory& memory, const Team& team) const = 0;
 
-  // Returns the number of rows that a pass computes for the shard, or for the part of one.
+  // Returns the number of rows that a pass stands for, of the shard or of a part of one: what load balancing averages
+  // over. That of a step is the sum over its prompts, however they are dealt to shards.
   virtual int64_t RowsOf(const ShardInput& shard) const = 0;
 
   // Returns counts of the policy's own, such as how often a mixture's experts were chosen: num_counts() integers.

@@ -80,15 +80,17 @@ struct Loss {
   const TextShard& shard;
   const PassTotals& totals;
   const models::DecoderConfig& config;
-  std::map<std::vector<int32_t>, Vector> reference_logprob_A;  // by text
+  std::map<std::vector<int32_t>, Vector> reference_logprob_A = {};  // by text
+  std::map<std::vector<int32_t>, double> decisions_by = {};         // that read the text
 
   double Balance(const Vector& parameters) const {
     const double rows = static_cast<double>(totals.step_rows * config.num_hidden_layers);
     double sum = 0;
-    for (const auto& [text, unused] : reference_logprob_A) {
+    for (const auto& [text, decisions] : decisions_by) {
       const Vector probability_LTE = network.Run(parameters, text).probability_LTE;
       for (size_t i = 0; i < probability_LTE.size(); ++i) {
-        sum += static_cast<double>(totals.count_C[i % totals.count_C.size()]) / rows * probability_LTE[i] / rows;
+        sum += decisions * static_cast<double>(totals.count_C[i % totals.count_C.size()]) / rows * probability_LTE[i] /
+               rows;
       }
     }
     return static_cast<double>(config.num_experts) * sum;
@@ -124,9 +126,10 @@ TEST(EncoderGradientTest, AgreesWithCentralDifferencesInEveryTensor) {
   const PassTotals totals = testing::TotalsOf(*policy, shard.input());
   const testing::Pass pass = RunPass(*policy, shard.input(), {.reference = other.get(), .totals = totals});
   const Reference network(*policy), of_other(*other);
-  Loss loss = {network, shard, totals, config, {}};
+  Loss loss = {network, shard, totals, config};
   for (const std::vector<int32_t>& text : shard.DecisionTexts()) {
     loss.reference_logprob_A[text] = of_other.Run(Doubles(other->parameters()), text).logprob_A;
+    loss.decisions_by[text] += 1;
   }
   Vector parameters = Doubles(policy->parameters());
   EXPECT_NEAR(policy->OwnMetrics(totals, pass.sum_M)[0].second, loss.Balance(parameters), 1e-6);

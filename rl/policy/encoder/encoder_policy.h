@@ -90,7 +90,9 @@ class EncoderPolicy final : public Policy {
   bool SharesWith(const Policy& other) const override;
 
   std::unique_ptr<PassWorkspace> NewWorkspace(const PassMemory& memory, const Team& team) const override;
-  int64_t RowsOf(const ShardInput& shard) const override { return UniqueTexts(shard).tokens(); }
+  // Those of the texts of all decisions, although a pass computes a text once: how many decisions of a shard read the
+  // same one depends on which prompts are dealt to it.
+  int64_t RowsOf(const ShardInput& shard) const override { return UniqueTexts(shard).tokens_read(); }
   std::vector<int64_t> CountShard(const ShardInput& shard, PassWorkspace* workspace) const override;
   // None where load balancing is not in the loss, so that no pass is made to count.
   size_t num_counts() const override;

@@ -183,7 +183,9 @@ TEST_F(EncoderPolicyTest, IdenticalTextsAreEncodedOnce) {
   ASSERT_LT(distinct.size(), texts.size());
   int64_t tokens = 0;
   for (const std::vector<int32_t>& text : distinct) tokens += static_cast<int64_t>(text.size());
-  EXPECT_EQ(policy_->RowsOf(shard_.input()), tokens);
+  int64_t read = 0;
+  for (const std::vector<int32_t>& text : texts) read += static_cast<int64_t>(text.size());
+  EXPECT_EQ(policy_->RowsOf(shard_.input()), read);
   const auto workspace = policy_->NewWorkspace({.max_rows = 7}, Team());
   ASSERT_OK(policy_->Logits(texts, workspace.get()));
   EXPECT_EQ(EncoderPolicy::EncodedTexts(*workspace), count);
@@ -247,7 +249,37 @@ TEST_F(EncoderPolicyTest, ATruncatedEpisodeHasAValueMore) {
   }
 }
 
-TEST_F(EncoderPolicyTest, LoadBalancingCountsTheRowsOfDistinctTexts) {
+// Texts are shared by the groups, which one shard has, or two or four: what is balanced is the same.
+TEST_F(EncoderPolicyTest, LoadBalancingDoesNotDependOnHowPromptsAreDealtToShards) {
+  const ShardInput all = shard_.input();
+  ASSERT_EQ(all.size(), 4u);
+  const PassTotals whole = testing::TotalsOf(*policy_, all);
+  const Pass expected = RunPass(*policy_, all, {.totals = whole});
+  for (const std::vector<ShardInput>& dealt :
+       {std::vector<ShardInput>{{all[0], all[1]}, {all[2], all[3]}}, {{all[0]}, {all[1]}, {all[2]}, {all[3]}}}) {
+    PassTotals totals = {.count_C = std::vector<int64_t>(policy_->num_counts())};
+    for (const ShardInput& shard : dealt) {
+      const PassTotals own = testing::TotalsOf(*policy_, shard);
+      totals.rows = totals.step_rows += own.step_rows;
+      for (size_t c = 0; c < own.count_C.size(); ++c) totals.count_C[c] += own.count_C[c];
+    }
+    EXPECT_EQ(totals.step_rows, whole.step_rows);
+    EXPECT_EQ(totals.count_C, whole.count_C);
+    std::vector<double> sum_M(expected.sum_M.size()), gradient(expected.gradient.size());
+    for (const ShardInput& shard : dealt) {
+      const Pass pass = RunPass(*policy_, shard, {.totals = totals});
+      for (size_t m = 0; m < sum_M.size(); ++m) sum_M[m] += pass.sum_M[m];
+      for (size_t i = 0; i < gradient.size(); ++i) gradient[i] += static_cast<double>(pass.gradient[i]);
+    }
+    EXPECT_NEAR(policy_->OwnMetrics(totals, sum_M)[0].second, policy_->OwnMetrics(whole, expected.sum_M)[0].second,
+                1e-12);
+    for (size_t i = 0; i < gradient.size(); ++i) {
+      ASSERT_NEAR(gradient[i], static_cast<double>(expected.gradient[i]), 2e-5) << i;
+    }
+  }
+}
+
+TEST_F(EncoderPolicyTest, LoadBalancingCountsTheRowsOfTheTextsOfAllDecisions) {
   const PassTotals totals = testing::TotalsOf(*policy_, shard_.input());
   int64_t chosen = 0;
   for (const int64_t count : totals.count_C) chosen += count;

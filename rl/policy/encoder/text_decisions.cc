@@ -41,9 +41,14 @@ UniqueTexts::UniqueTexts(const ShardInput& shard, bool after_truncation) {
 void UniqueTexts::Add(absl::Span<const int32_t> text) {
   const auto [at, is_new] = index_of_.try_emplace(text, static_cast<int32_t>(texts()));
   text_R_.push_back(at->second);
-  if (!is_new) return;
+  tokens_read_ += static_cast<int64_t>(text.size());
+  if (!is_new) {
+    ++decisions_U_[static_cast<size_t>(at->second)];
+    return;
+  }
   CHECK(!text.empty());
   text_U_.push_back(text);
+  decisions_U_.push_back(1);
   tokens_ += static_cast<int64_t>(text.size());
 }
 

@@ -61,7 +61,9 @@ class UniqueTexts {
 
   int64_t texts() const { return static_cast<int64_t>(text_U_.size()); }
   int64_t decisions() const { return static_cast<int64_t>(text_R_.size()); }
-  int64_t tokens() const { return tokens_; }  // of all distinct texts
+  int64_t tokens() const { return tokens_; }            // of all distinct texts
+  int64_t tokens_read() const { return tokens_read_; }  // of the texts of all decisions
+  int64_t decisions_by(int64_t index) const { return decisions_U_[static_cast<size_t>(index)]; }  // that read the text
   absl::Span<const int32_t> text(int64_t index) const { return text_U_[static_cast<size_t>(index)]; }
   absl::Span<const int32_t> text_of_decision() const { return text_R_; }
 
@@ -71,9 +73,10 @@ class UniqueTexts {
 
  private:
   std::vector<absl::Span<const int32_t>> text_U_;
+  std::vector<int64_t> decisions_U_;
   std::vector<int32_t> text_R_;  // by decision
   std::map<absl::Span<const int32_t>, int32_t> index_of_;
-  int64_t tokens_ = 0;
+  int64_t tokens_ = 0, tokens_read_ = 0;
   std::optional<TextDropout> dropout_;
 };
 

@@ -14,7 +14,10 @@ void Forward(const models::Decoder& encoder, const UniqueTexts& texts, const ker
   batch.Clear();
   for (int64_t u = range.begin; u < range.end; ++u) {
     const absl::Span<const int32_t> text = texts.text(u);
-    batch.segments.push_back({batch.rows(), static_cast<int64_t>(text.size()), models::kNoPrefix});
+    batch.segments.push_back({.begin = batch.rows(),
+                              .rows = static_cast<int64_t>(text.size()),
+                              .prefix = models::kNoPrefix,
+                              .copies = texts.decisions_by(u)});
     batch.token_T.insert(batch.token_T.end(), text.begin(), text.end());
     for (size_t t = 0; t < text.size(); ++t) batch.position_T.push_back(static_cast<int32_t>(t));
     if (!texts.dropout()) continue;
