@@ -124,7 +124,7 @@ Vector ComparedRewards(const AdvantageContext& context, const std::vector<Episod
   for (const Episode& e : episodes) {
     double reward = e.reward;
     if (!e.earned_T.empty()) {  // the environment's rewards belong to tokens; the weighted sum of the others remains
-      for (const double earned : e.earned_T) reward -= earned;
+      for (const double earned : e.earned_K) reward -= earned;
     }
     reward = Clipped(a, reward);
     const bool is_cut = a.mask_truncated_completions && !e.terminated;
@@ -234,6 +234,18 @@ Vector TokenRewards(const AdvantageContext& context, const Episode& e, double re
   return reward_L;
 }
 
+// Returns the rewards of an episode's turns, whether their tokens are learned or not.
+Vector TurnRewards(const AdvantageContext& context, const Episode& e, double reward) {
+  Vector reward_K = e.earned_K;
+  reward_K.resize(e.turns, 0.0);
+  for (size_t l = 0; l < e.learned.size(); ++l) {
+    if (!context.row.kl_in_reward || context.row.beta == 0) continue;
+    reward_K[e.turn_T[e.learned[l]]] -= context.row.beta * Divergence(context.row.kl_estimator, e.old_L[l], e.ref_L[l]);
+  }
+  reward_K.back() += reward;
+  return reward_K;
+}
+
 // Replaces each value v by (v - mean) / sqrt(variance + 1e-8) over all tokens of the step that count, plus the mean if
 // `keeps_mean`. Equal values become 0, or the mean.
 void Whiten(bool keeps_mean, std::vector<Episode>* episodes, std::vector<Vector>* value_NL) {
@@ -265,6 +277,30 @@ void EstimateAdvantages(const Row& row, double lambda, const Vector& reward_L, E
   }
 }
 
+// The same over turns, each of which has the value of its first learned token. One without learned tokens has none, and
+// counts as its reward and the discounted value of the next turn. All learned tokens of a turn share its numbers.
+void EstimateTurnAdvantages(const AdvantageContext& context, double reward, Episode* e) {
+  const Row& row = context.row;
+  const Vector reward_K = TurnRewards(context, *e, reward);
+  Vector advantage_K(e->turns), return_K(e->turns);
+  double next_value = e->bootstrap, next_advantage = 0;
+  for (size_t k = e->turns; k-- > 0;) {
+    std::optional<double> value;
+    for (size_t l = 0; l < e->learned.size() && !value; ++l) {
+      if (e->turn_T[e->learned[l]] == k) value = e->value_L[l];
+    }
+    const double expected = reward_K[k] + row.gamma * next_value;
+    next_value = value.value_or(expected);
+    advantage_K[k] = next_advantage = expected - next_value + row.gamma * context.config.algorithm.lam * next_advantage;
+    return_K[k] = next_value + advantage_K[k];
+  }
+  e->advantage_L.clear(), e->return_L.clear();
+  for (const size_t t : e->learned) {
+    e->advantage_L.push_back(advantage_K[e->turn_T[t]]);
+    e->return_L.push_back(return_K[e->turn_T[t]]);
+  }
+}
+
 void SetTokenAdvantages(const Step& step) {
   const Row& row = step.context.row;
   std::vector<Vector> reward_NL, advantage_NL;
@@ -275,7 +311,11 @@ void SetTokenAdvantages(const Step& step) {
   for (size_t n = 0; n < step.episodes.size(); ++n) {
     Episode& e = step.episodes[n];
     if (row.baseline == "value") {
-      EstimateAdvantages(row, step.a.lam, reward_NL[n], &e);
+      if (step.a.value_steps == "turns") {
+        EstimateTurnAdvantages(step.context, step.compared_N[n], &e);
+      } else {
+        EstimateAdvantages(row, step.a.lam, reward_NL[n], &e);
+      }
       advantage_NL.push_back(e.advantage_L);
       continue;
     }
@@ -290,14 +330,13 @@ void SetTokenAdvantages(const Step& step) {
 // episodes from the same step on, if they have it.
 void SetStepAdvantages(const Step& step) {
   const Row& row = step.context.row;
-  std::vector<std::map<size_t, double>> return_NS;  // by step
+  std::vector<Vector> return_NS;  // by step
   const auto step_of = [](const Episode& e, size_t l) { return e.turns > 0 ? e.turn_T[e.learned[l]] : e.learned[l]; };
   for (size_t n = 0; n < step.episodes.size(); ++n) {
-    const Vector reward_L = TokenRewards(step.context, step.episodes[n], step.compared_N[n]);
-    std::map<size_t, double>& return_S = return_NS.emplace_back();
-    for (size_t l = 0; l < reward_L.size(); ++l) return_S[step_of(step.episodes[n], l)] += reward_L[l];
-    double later = 0;
-    for (auto at = return_S.rbegin(); at != return_S.rend(); ++at) at->second = later = at->second + row.gamma * later;
+    const Episode& e = step.episodes[n];
+    Vector& return_S =
+        return_NS.emplace_back((e.turns > 0 ? TurnRewards : TokenRewards)(step.context, e, step.compared_N[n]));
+    for (size_t s = return_S.size(); s-- > 1;) return_S[s - 1] += row.gamma * return_S[s];
   }
   for (size_t n = 0; n < step.episodes.size(); ++n) {
     Episode& e = step.episodes[n];
@@ -305,13 +344,12 @@ void SetStepAdvantages(const Step& step) {
     for (size_t l = 0; l < e.learned.size() && !e.invalid; ++l) {
       Vector all, others;
       for (const size_t m : step.Others(n, false)) {
-        const auto found = return_NS[m].find(step_of(e, l));
-        if (found == return_NS[m].end()) continue;
-        all.push_back(found->second);
-        if (m != n) others.push_back(found->second);
+        if (step_of(e, l) >= return_NS[m].size()) continue;
+        all.push_back(return_NS[m][step_of(e, l)]);
+        if (m != n) others.push_back(all.back());
       }
       if (AllEqual(all)) continue;
-      const double own = return_NS[n].at(step_of(e, l));
+      const double own = return_NS[n][step_of(e, l)];
       if (row.baseline == "step_leave_one_out") {
         e.advantage_L[l] = own - Mean(others);
       } else {
@@ -409,7 +447,8 @@ Episode EpisodeOf(const rl::Config& config, const rl::EpisodeRecord& record) {
     if (environment) {  // a truncated turn has no reply
       const double earned = config.environment.turn_reward + (turn.reply ? turn.reply->reward : 0);
       e.rewards_F[*environment] += earned;
-      if (by_turn && !e.learned.empty()) e.earned_T[e.learned.back()] += weights_F[*environment] * earned;
+      if (by_turn) e.earned_K.push_back(weights_F[*environment] * earned);
+      if (by_turn && !e.learned.empty()) e.earned_T[e.learned.back()] += e.earned_K.back();
     }
     if (!turn.check) continue;
     failed += turn.check->method == rl::MaskMethod::kFailed ? 1 : 0;

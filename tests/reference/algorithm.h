@@ -48,7 +48,9 @@ struct Episode {
   Vector rewards_F;
   double reward = 0;  // weighted sum
   bool terminated = false, invalid = false;
-  Vector earned_T;  // with turn_rewards "turn": the environment's rewards, by token
+  // With turn_rewards "turn": the environment's rewards by turn, and by token. There a reward is at the last token that
+  // is learned up to its turn's end.
+  Vector earned_K, earned_T;
   // By learned token: log-probabilities of the sampling policy and of the reference, and the values before the step's
   // updates. `bootstrap` is the value of the state after a truncated episode.
   Vector old_L, ref_L, value_L;

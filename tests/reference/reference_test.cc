@@ -150,6 +150,51 @@ TEST(ReferenceActionsTest, TrainingOnCheckedActionsEqualsTheReference) {
 
 // ---- Every choice
 
+// An answer that is wrong; a look and another answer; a look and an action that is not found; and an action that is not
+// found. Of an action that is not found nothing is learned, but it is a turn, with its reward.
+std::vector<std::vector<std::string>> FourEndings(char letter) {
+  using rl::testing::AnswerText;
+  return {{AnswerText(letter)},
+          {rl::testing::kLook, AnswerText(static_cast<char>('A' + (letter - 'A' + 1) % 4))},
+          {rl::testing::kLook, "C, surely"},
+          {"no, B"}};
+}
+
+TEST(ReferenceActionsTest, TurnsWithoutLearnedTokensAreStepsAsInTheReference) {
+  struct Run {
+    const char *row, *baseline, *turn_rewards, *value_steps;
+  };
+  const Run runs[] = {{"agemem", "step_leave_one_out", "turn", "tokens"},
+                      {"agemem", "step_group_mean", "turn", "tokens"},
+                      {"agemem", "step_group_mean", "episode", "tokens"},
+                      {"reinforce_plus_plus", "", "turn", "tokens"},
+                      {"ppo", "", "turn", "tokens"},
+                      {"ppo", "", "turn", "turns"},
+                      {"ppo", "", "episode", "turns"}};
+  for (const Run& run : runs) {
+    SCOPED_TRACE(std::string(run.row) + " " + run.baseline + " " + run.turn_rewards + " " + run.value_steps);
+    Config config = rl::testing::RoomRun(), nano = NanoRun();
+    config.model = nano.model, config.optimizer = nano.optimizer;
+    config.model.num_hidden_layers = config.model.num_attention_heads = 1;
+    config.model.max_position_embeddings = 512;
+    config.rollout.prompts_per_step = 2;
+    config.run.steps = 1;
+    config.environment.action_mask = "action";
+    config.environment.turn_reward = -0.1;
+    config.algorithm.name = run.row;
+    config.algorithm.baseline = run.baseline;
+    config.algorithm.turn_rewards = run.turn_rewards;
+    config.algorithm.value_steps = run.value_steps;
+    config.algorithm.gamma = 0.9;
+    config.algorithm.num_iterations = 1;
+    const std::vector<StepRecord> script = rl::testing::Scripted(
+        config, [](int64_t, int64_t prompt) { return FourEndings(static_cast<char>('A' + prompt)); });
+    const StepRecord record = ExpectTheReferencesSteps(config, {.replay = &script})[0];
+    EXPECT_EQ(MetricOf(record, "episodes/without_action_tokens"), 2);
+    EXPECT_GT(MetricOf(record, "grad_norm"), 0);
+  }
+}
+
 struct Choice {
   std::string name;
   std::string row;
