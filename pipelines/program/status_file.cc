@@ -28,7 +28,7 @@ bool CreateWhole(const std::string& path, absl::string_view bytes) {
   std::array<char, HOST_NAME_MAX + 1> host = {};
   ::gethostname(host.data(), host.size() - 1);
   const std::string temporary = absl::StrCat(path, ".", host.data(), "-", ::getpid(), ".tmp");
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return false;
   bool is_whole = true;
   while (is_whole && !bytes.empty()) {

@@ -10,7 +10,8 @@
 
 namespace reprise {
 
-// Writes a new file under another name and links it to its own, so that it is complete from the beginning. Returns
+// Writes a new file, which only its owner can read, under another name and links it to its own, so that it is complete
+// from the beginning. Returns
 // false if there already is a file of that name, or if this one cannot be written. Does not mark activity
 // (core/parallel/activity.h).
 bool CreateWhole(const std::string& path, absl::string_view bytes);

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "core/io/atomic_file.h"
+#include "core/io/directory_entry.h"
 #include "core/io/read_file.h"
 #include "core/status/status_macros.h"
 #include "kernels/contract/numeric_contract.h"
@@ -23,15 +25,29 @@ std::string HostName() {
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
 }
 
+constexpr int64_t kMostBytes = int64_t{1} << 28;
+constexpr int kPrivate = 0600;  // of execution.jsonl, which names hosts
+
+// Gives the file only this name, if it has others: what is appended under one would appear under all.
+absl::Status KeepOneName(FileSystem& files, const std::string& path) {
+  ASSIGN_OR_RETURN(const DirectoryEntry entry, LookUp(path));
+  if (entry.names <= 1) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(files, path, kMostBytes));
+  ASSIGN_OR_RETURN(AtomicFile copy, AtomicFile::Create(files, path, kPrivate));
+  RETURN_IF_ERROR(copy.file().Append(text));
+  RETURN_IF_ERROR(files.Unlink(path));
+  return copy.Commit();
+}
+
 using StepTimes = std::map<std::pair<std::string, int64_t>, double>;
 
-// The step times in execution.jsonl by phase and step; of a repeated step the last one. Other lines are skipped: no
-// result of a run depends on this file.
+// The step times in execution.jsonl by phase and step; of a repeated step the last one. Other lines are skipped, and so
+// are those of a file that is too large: no result of a run depends on it.
 absl::StatusOr<StepTimes> ReadStepTimes(FileSystem& files, const std::string& path) {
-  constexpr int64_t kMostBytes = int64_t{1} << 32;
   StepTimes times;
+  const absl::StatusOr<FileInfo> info = files.Stat(path);
+  if (absl::IsNotFound(info.status()) || (info.ok() && info->size > kMostBytes)) return times;
   const absl::StatusOr<std::string> text = ReadFile(files, path, kMostBytes);
-  if (absl::IsNotFound(text.status())) return times;
   RETURN_IF_ERROR(text.status());
   for (const absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipEmpty())) {
     const nlohmann::json reported = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
@@ -65,6 +81,7 @@ absl::StatusOr<RunFiles> RunFiles::Create(FileSystem& files, const std::string& 
   RunFiles result;
   result.warm_up_steps_ = warm_up_steps;
   const std::string execution = JoinPath(directory, "execution.jsonl");
+  RETURN_IF_ERROR(CheckIsNoLink(execution));
   ASSIGN_OR_RETURN(const StepTimes times, ReadStepTimes(files, execution));
   // A killed process may have written steps that it did not commit, or an incomplete line.
   const std::string metrics = JoinPath(directory, "metrics.jsonl");
@@ -77,7 +94,8 @@ absl::StatusOr<RunFiles> RunFiles::Create(FileSystem& files, const std::string& 
     lines += result.MetricsJson(step, known == times.end() ? std::nullopt : std::optional(known->second)) + "\n";
   }
   if (!lines.empty()) RETURN_IF_ERROR(result.metrics_->Append(lines));
-  ASSIGN_OR_RETURN(result.execution_, files.Open(execution, OpenMode::kAppend));
+  RETURN_IF_ERROR(KeepOneName(files, execution));
+  ASSIGN_OR_RETURN(result.execution_, files.Open(execution, OpenMode::kAppend, kPrivate));
   result.clock_ = std::move(clock);
   result.last_ = result.clock_();
   return result;

@@ -22,7 +22,9 @@ namespace reprise {
 class RunFiles {
  public:
   // Writes DIRECTORY/metrics.jsonl, which begins with the run's earlier steps, and appends to
-  // DIRECTORY/execution.jsonl, which has their durations. `clock`: seconds from any origin.
+  // DIRECTORY/execution.jsonl, which has their durations and, as it names hosts, is readable by its owner only. Hard
+  // links to either are not changed; FailedPrecondition if execution.jsonl is a symbolic one. `clock`: seconds from any
+  // origin.
   static absl::StatusOr<RunFiles> Create(FileSystem& files, const std::string& directory, int64_t warm_up_steps,
                                          const std::vector<rl::StepResults>& before, std::function<double()> clock);
 

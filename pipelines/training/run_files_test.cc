@@ -1,6 +1,13 @@
 #include "pipelines/training/run_files.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "absl/strings/match.h"
 #include "absl/time/time.h"
+#include "core/io/atomic_file.h"
 #include "core/io/read_file.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
@@ -29,6 +36,62 @@ TEST(RunFilesTest, TheFirstLineOfAnExecutionHasHostTimeAndVersions) {
   EXPECT_EQ(line.at("versions").at("compiler"), versions.compiler);
   EXPECT_EQ(line.at("versions").at("hdf5"), versions.hdf5);
   EXPECT_EQ(line.at("versions").at("mpi"), versions.mpi);
+}
+
+class RunFilesInDirectoryTest : public ::testing::Test {
+ protected:
+  RunFilesInDirectoryTest() {
+    std::string path = ::testing::TempDir() + "/XXXXXX";
+    directory_ = ::mkdtemp(path.data());
+    execution_ = directory_ + "/execution.jsonl";
+  }
+
+  absl::StatusOr<RunFiles> Create() {
+    return RunFiles::Create(PosixFileSystem(), directory_, 0, {}, [] { return 0.0; });
+  }
+
+  static std::string Text(const std::string& path) { return ReadFile(PosixFileSystem(), path, 4096).value(); }
+
+  std::string directory_, execution_;
+};
+
+TEST_F(RunFilesInDirectoryTest, OnlyTheOwnerReadsWhatNamesHosts) {
+  ASSERT_OK(Create());
+  struct stat info;
+  ASSERT_EQ(::stat(execution_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+// A copy of a run's directory made of hard links must stay as it was.
+TEST_F(RunFilesInDirectoryTest, NothingIsAppendedToAnotherNameOfTheFile) {
+  const std::string copy = directory_ + "/copy", line = "{\"event\":\"start\"}\n";
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), copy, line));
+  ASSERT_EQ(::link(copy.c_str(), execution_.c_str()), 0);
+  ASSERT_EQ(::link(copy.c_str(), (directory_ + "/metrics.jsonl").c_str()), 0);
+  ASSERT_OK_AND_ASSIGN(RunFiles files, Create());
+  ASSERT_OK(files.DescribeExecution(1, 1, 0, absl::UnixEpoch()));
+  rl::StepResults step;
+  step.step = 1;
+  ASSERT_OK(files.Record(step));
+  EXPECT_EQ(Text(copy), line);
+  EXPECT_TRUE(absl::StartsWith(Text(execution_), line));
+  EXPECT_GT(Text(execution_).size(), line.size());
+}
+
+TEST_F(RunFilesInDirectoryTest, NothingIsAppendedThroughASymbolicLink) {
+  const std::string other = directory_ + "/other";
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), other, ""));
+  ASSERT_EQ(::symlink(other.c_str(), execution_.c_str()), 0);
+  EXPECT_THAT(Create(), testing::StatusIs(absl::StatusCode::kFailedPrecondition,
+                                          ::testing::HasSubstr("execution.jsonl is a symbolic link")));
+  EXPECT_EQ(Text(other), "");
+}
+
+// Zeros that take no place on the disk, and more of them than any memory holds.
+TEST_F(RunFilesInDirectoryTest, AFileThatIsTooLargeIsNotRead) {
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), execution_, ""));
+  ASSERT_EQ(::truncate(execution_.c_str(), off_t{1} << 41), 0);
+  EXPECT_OK(Create());
 }
 
 }  // namespace

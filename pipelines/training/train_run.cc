@@ -11,6 +11,7 @@
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
 #include "core/io/atomic_file.h"
+#include "core/io/directory_entry.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
 #include "core/parallel/activity.h"
@@ -75,6 +76,7 @@ absl::Status RemovePartOfModel(FileSystem& files, const std::string& model) {
 absl::Status Export(const rl::Config& config, FileSystem& files, const std::string& model, const rl::RunParts& parts) {
   ASSIGN_OR_RETURN(const bool is_whole, Exists(files, JoinPath(model, "config.json")));
   if (is_whole) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckIsNoLink(model));
   if (config.lora.r > 0) RETURN_IF_ERROR(rl::RequireUnchangedModel(config.model, parts.external_files));
   RETURN_IF_ERROR(RemovePartOfModel(files, model));
   absl::Status exported = parts.workload->Export(files, model);
@@ -185,6 +187,7 @@ absl::Status Training::TakeWeights() {
 // Checks first that the directory is free or, when resuming, contains a run of this configuration.
 absl::StatusOr<ResumePlan> Training::Plan() const {
   RETURN_IF_ERROR(CheckIsNoFile(request_.output));
+  RETURN_IF_ERROR(CheckIsNoLink(JoinPath(request_.output, "watchdog")));
   if (IsSweepFolder(files_, request_.output)) {
     return absl::InvalidArgumentError(absl::StrCat(request_.output,
                                                    " is the folder of a sweep, whose runs are in trials: "

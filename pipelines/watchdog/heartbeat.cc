@@ -25,7 +25,7 @@ constexpr absl::string_view kFirstField = "reprise-heartbeat-1", kLastField = "e
 
 // Returns at most `limit` bytes of a file, nothing where it cannot be read.
 std::optional<std::string> ReadStart(const std::string& path, size_t limit) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe would block
   if (file < 0) return std::nullopt;
   std::string bytes(limit, '\0');
   size_t size = 0;
@@ -52,7 +52,7 @@ bool WriteAll(int file, absl::string_view bytes) {
 }
 
 bool WriteInPlace(const std::string& path, absl::string_view bytes) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return false;
   const bool written = WriteAll(file, bytes);
   return ::close(file) == 0 && written;
@@ -157,14 +157,18 @@ bool WatchdogFiles::HasReport(int rank) const { return ::access(ReportPath(rank)
 void WatchdogFiles::Remove(int rank) const { ::unlink(RankPath(rank).c_str()); }
 
 void RemoveHeartbeats(const std::string& directory) {
-  DIR* const entries = ::opendir(directory.c_str());
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  DIR* const entries = descriptor < 0 ? nullptr : ::fdopendir(descriptor);
   if (entries == nullptr) return;
   while (const dirent* entry = ::readdir(entries)) {
     const absl::string_view name = entry->d_name;
     int rank = 0;
     const size_t dot = name.rfind(".rank");
     if (dot == absl::string_view::npos || !absl::SimpleAtoi(name.substr(dot + 5), &rank)) continue;
-    ::unlink(absl::StrCat(directory, "/", name).c_str());
+    const std::string path = absl::StrCat(directory, "/", name);
+    const std::string start = ReadStart(path, kFirstField.size()).value_or("");
+    // A killed process may have left an incomplete one.
+    if (start == kFirstField.substr(0, start.size())) ::unlink(path.c_str());
   }
   ::closedir(entries);
   ::rmdir(directory.c_str());

@@ -75,7 +75,7 @@ class WatchdogFiles {
 };
 
 // Removes the heartbeats of all executions from `directory`, at the end of a run, and then the directory unless there
-// are reports in it.
+// are reports or other files in it. Does nothing if it is a link.
 void RemoveHeartbeats(const std::string& directory);
 
 }  // namespace reprise

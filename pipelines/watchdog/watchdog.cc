@@ -122,6 +122,8 @@ class Watchdog::Watch {
     const std::lock_guard<std::mutex> lock(shared_.mutex);
     if (shared_.output.empty()) return;
     directory_ = absl::StrCat(shared_.output, "/watchdog");
+    struct stat info = {};
+    if (::lstat(directory_.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) return;  // it may lead to another run's
     files_ = WatchdogFiles(absl::StrCat(directory_, "/", shared_.execution));
     // By this thread, which removes it at its end: a run may be shorter than the time until it comes here.
     if (comm_.size() > 1) ::mkdir(directory_.c_str(), 0755);

@@ -67,6 +67,32 @@ TEST(HeartbeatTest, IsReadAsItWasWritten) {
   EXPECT_GT(read->pid_start, 0);
 }
 
+// They name the host.
+TEST(HeartbeatTest, OnlyTheOwnerCanReadItsFilesAndReports) {
+  const WatchdogFiles files(NewDirectory("private") + "/now");
+  ASSERT_TRUE(files.Write(Example()) && files.WriteReport(3, "x") && files.RaiseAlarm("x"));
+  using std::filesystem::perms;
+  for (const std::string& path : {files.RankPath(3), files.ReportPath(3), files.AlarmPath()}) {
+    EXPECT_EQ(std::filesystem::status(path).permissions(), perms::owner_read | perms::owner_write) << path;
+  }
+}
+
+TEST(HeartbeatTest, OthersFilesStayWhenThoseOfAllRanksAreRemoved) {
+  const std::string directory = NewDirectory("mixed"), link = directory + "-link";
+  const WatchdogFiles files(directory + "/now");
+  ASSERT_TRUE(files.Write(Example()));
+  std::ofstream(directory + "/begun.rank1") << EncodeHeartbeat(Example()).substr(0, 12);  // its process was killed
+  std::ofstream(directory + "/mine.rank2") << "results of rank 2";
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(directory, link);
+  RemoveHeartbeats(link);
+  EXPECT_TRUE(std::filesystem::exists(files.RankPath(3)));
+  RemoveHeartbeats(directory);
+  EXPECT_FALSE(std::filesystem::exists(files.RankPath(3)));
+  EXPECT_FALSE(std::filesystem::exists(directory + "/begun.rank1"));
+  EXPECT_EQ(Contents(directory + "/mine.rank2"), "results of rank 2");
+}
+
 // It is written in place: a reader may see the beginning of a new one and the end of an old one.
 TEST(HeartbeatTest, IsNotReadFromHalvesOfTwoOrFromOtherBytes) {
   Heartbeat heartbeat = Example();
