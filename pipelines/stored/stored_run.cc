@@ -12,6 +12,7 @@
 #include "core/status/status_macros.h"
 #include "data/artifact/find_run.h"
 #include "pipelines/stored/of_sweep.h"
+#include "pipelines/stored/stored_shape.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
 #include "rl/config/workload_keys.h"
@@ -150,6 +151,7 @@ absl::Status Interpret(const std::string& path, StoredRun* run) {
   if (!config.ok()) return WithContext(config.status(), path);
   run->config = *std::move(config);
   RETURN_IF_ERROR(WithContext(CheckFilesAreListed(run->config, run->reader->header().external_files), path));
+  RETURN_IF_ERROR(WithContext(CheckModelIsStored(*run->reader, run->config), path));
   RETURN_IF_ERROR(WithContext(CheckSteps(run->config, run->reader->steps()), path));
   absl::StatusOr<std::vector<rl::StepTables>> steps = rl::ReadSteps(*run->reader, run->config);
   if (!steps.ok()) return WithContext(steps.status(), path);

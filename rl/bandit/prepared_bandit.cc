@@ -77,7 +77,7 @@ absl::Status PrepareBandit(const Config& config, RunUse, RunParts* parts) {
 
 absl::StatusOr<FlatLayout> BanditLayoutOf(const Config& config) {
   ASSIGN_OR_RETURN(const CategoricalShape shape, ShapeOf(config));
-  return InitialPolicy(shape, config).layout();
+  return LayoutOf(shape);
 }
 
 absl::Status ExportBandit(const Config& config, absl::Span<const float> weights, FileSystem& files,

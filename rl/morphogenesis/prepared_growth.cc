@@ -103,7 +103,7 @@ absl::Status PrepareGrowth(const Config& config, RunUse, RunParts* parts) {
 
 absl::StatusOr<FlatLayout> GrowthLayoutOf(const Config& config) {
   ASSIGN_OR_RETURN(const CategoricalShape shape, ShapeOf(config));
-  return InitialPolicy(shape, config).layout();
+  return LayoutOf(shape);
 }
 
 absl::Status ExportGrowth(const Config& config, absl::Span<const float> weights, FileSystem& files,

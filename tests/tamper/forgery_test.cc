@@ -133,18 +133,23 @@ const TrainedRun& OriginalOf(const std::string& key) {
   return key.rfind("morphogenesis.", 0) == 0 ? *grown : Original();
 }
 
-// Returns the path of a copy of a run that reads the key, with one line of its configuration set.
-std::string Configured(const std::string& key, const std::string& value) {
-  const auto set_line = [&](RunHeader& header) {
+// Returns the path of a copy of a run that reads the first key, with these lines of its configuration set.
+std::string Configured(const std::vector<std::pair<std::string, std::string>>& lines) {
+  const auto set_lines = [&](RunHeader& header) {
     std::string& text = header.config_text;
-    const size_t begin = text.find(key + " = ");
-    if (begin != std::string::npos) text.erase(begin, text.find('\n', begin) + 1 - begin);
-    text += key + " = " + value + "\n";
+    for (const auto& [key, value] : lines) {
+      const size_t begin = text.find(key + " = ");
+      if (begin != std::string::npos) text.erase(begin, text.find('\n', begin) + 1 - begin);
+      text += key + " = " + value + "\n";
+    }
   };
   const std::string path = UniqueTemporaryPath() + ".h5";
-  std::ofstream(path, std::ios::binary) << CopyRun(Contents(OriginalOf(key).file()), {.header = set_line}).value();
+  std::ofstream(path, std::ios::binary)
+      << CopyRun(Contents(OriginalOf(lines[0].first).file()), {.header = set_lines}).value();
   return path;
 }
+
+std::string Configured(const std::string& key, const std::string& value) { return Configured({std::pair(key, value)}); }
 
 // Opening a pipe would block, and an untrusted file must not choose the number of threads.
 TEST(ForgeryTest, AStoredConfigurationCannotChooseFilesToOpenOrExecutionKeys) {
@@ -198,6 +203,31 @@ TEST(ForgeryTest, AStoredConfigurationThatMultipliesTheWorkIsRejectedBeforeIt) {
   expect_refused(Configured("rollout.num_generations", "65536"),
                  "training step 1: stream episodes has 76 rows of one step; its configuration's "
                  "rollout.prompts_per_step 19 with rollout.num_generations 65536 gives 1245184");
+}
+
+// What a small file can make a program allocate is limited by its size: the tensors that it stores have shapes.
+TEST(ForgeryTest, AStoredConfigurationOfAnotherModelIsRejectedBeforeTheModelIsMade) {
+  const std::vector<std::vector<std::pair<std::string, std::string>>> cases = {
+      {{"model.num_hidden_layers", "1024"}, {"model.num_experts", "200"}},
+      {{"model.num_hidden_layers", "1024"}},
+      {{"model.num_experts", "4096"}},
+      {{"model.hidden_size", "32768"}},
+      {{"model.intermediate_size", "16777216"}},
+      {{"model.vocab_size", "128"}, {"model.tie_word_embeddings", "true"}}};
+  for (const auto& lines : cases) {
+    SCOPED_TRACE(lines[0].first + " = " + lines[0].second);
+    const std::string run = Configured(lines), output = UniqueTemporaryPath();
+    for (const std::vector<std::string>& command :
+         std::vector<std::vector<std::string>>{{"pipelines/reproduce", run},
+                                               {"pipelines/evaluate", run},
+                                               {"pipelines/export", run, "--output", output}}) {
+      const ProcessResult result = RunProcess(command, {}, /*limit_seconds=*/30);
+      EXPECT_EQ(result.exit_code, kDataLoss) << command[0] << ": " << result.err;
+      EXPECT_THAT(result.err, ::testing::HasSubstr(run + ": its configuration describes a model of ")) << command[0];
+    }
+    EXPECT_FALSE(std::filesystem::exists(output));
+    std::filesystem::remove(run);
+  }
 }
 
 // The first step of training would be drawn before its record is missed.

@@ -125,13 +125,17 @@ std::unique_ptr<Policy> CategoricalPolicy::FrozenCopy() const {
   return copy;
 }
 
-FlatLayout CategoricalPolicy::FrozenLayout() const {
-  CategoricalShape shape = shape_;
-  shape.has_values = false;
+FlatLayout LayoutOf(const CategoricalShape& shape) {
   FlatLayout layout;
   Norm(shape, &layout);
   models::ActorCritic(NetworkShape(shape), &layout);
   return layout;
+}
+
+FlatLayout CategoricalPolicy::FrozenLayout() const {
+  CategoricalShape shape = shape_;
+  shape.has_values = false;
+  return LayoutOf(shape);
 }
 
 void CategoricalPolicy::MoveTowards(const Policy& policy, double alpha, ThreadPool&) {

@@ -51,6 +51,9 @@ struct CategoricalShape {
   bool operator==(const CategoricalShape&) const = default;
 };
 
+// Returns the layout of the parameters of a policy of this shape, which it does not make.
+FlatLayout LayoutOf(const CategoricalShape& shape);
+
 class DecisionRows;
 
 // Every decision is a row of a batch. Its scores depend on that row alone, with an LSTM also on the episode's earlier
