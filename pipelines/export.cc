@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/io/file_system.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/model_directory.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/program/program.h"
+#include "pipelines/stored/known_config.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/stored_weights.h"
 #include "rl/completions/model_files.h"
@@ -42,7 +44,12 @@ absl::StatusOr<int64_t> WriteWeights(const ExportFlags& flags, StoredRun run) {
 
 absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, Logger& logger) {
   RETURN_IF_ERROR(CheckIsNoFile(flags.output));
-  ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(flags.run_path, {.any_numeric_contract = true}));
+  ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(flags.run_path, {.any_numeric_contract = true}));
+  ASSIGN_OR_RETURN(const std::vector<std::string> unknown, InterpretWeights(flags.run_path, &run));
+  if (!unknown.empty()) {
+    logger.Warning(absl::StrCat("of the run's configuration, this program does not know ", absl::StrJoin(unknown, ", "),
+                                "; the weights are what they are; ", kWhereRevisionIs));
+  }
   ASSIGN_OR_RETURN(const int64_t step, WriteWeights(flags, std::move(run)));
   ASSIGN_OR_RETURN(const Digest digest, models::DigestOfWeights(PosixFileSystem(), flags.output));
   const std::string weights_hex = ToHex(digest);

@@ -149,8 +149,9 @@ TEST_F(RunReaderTest, RefusesAnotherNumericContractUnlessAskedTo) {
   ASSERT_OK_AND_ASSIGN(const std::string bytes, internal::EncodeContainer({}, 99));
   ASSERT_OK(WriteFileAtomically(files_, "other.h5", bytes));
   EXPECT_THAT(RunReader::Open(files_, "other.h5"),
-              StatusIs(absl::StatusCode::kUnimplemented, AllOf(HasSubstr("other.h5"), HasSubstr("contract 99"),
-                                                               HasSubstr(absl::StrCat("follow ", kNumericContract)))));
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       AllOf(HasSubstr("other.h5"), HasSubstr("contract 99"),
+                             HasSubstr(absl::StrCat("follow ", kNumericContract)), HasSubstr("docs/determinism.md"))));
   // When the contract is not checked, the file turns out to lack everything.
   EXPECT_THAT(RunReader::Open(files_, "other.h5", {.any_numeric_contract = true}),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("it has no /run/config")));

@@ -124,18 +124,11 @@ absl::StatusOr<RunReader> OpenUnfinished(FileSystem& files, const std::string& d
 
 }  // namespace
 
-absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text) {
-  absl::StatusOr<rl::ResolvedConfig> resolved = rl::LoadConfig(text, "the run's configuration", {});
-  if (!resolved.ok()) {
-    return absl::DataLossError(absl::StrCat("its configuration is invalid: ", resolved.status().message()));
-  }
-  for (const auto& [name, origin] : resolved->origins) {
+absl::Status CheckIsStored(rl::Config config, const config::Origins& origins) {
+  for (const auto& [name, origin] : origins) {
     if (!absl::StartsWith(name, "execution.")) continue;
     return absl::DataLossError(absl::StrCat("its configuration contains ", name, ", which is not part of a run"));
   }
-  rl::Config& config = resolved->config;
-  const absl::Status sound = rl::CheckConfig(config, /*ranks=*/1);
-  if (!sound.ok()) return absl::DataLossError(absl::StrCat("its configuration is invalid: ", sound.message()));
   for (const rl::PathKey& key : rl::PathKeys()) {
     const std::string& path = key.path(config);
     if (path.empty() || path == rl::kExternal) continue;
@@ -143,7 +136,19 @@ absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text) {
                                             ", where a run has \"", rl::kExternal,
                                             "\" and the file is named on the command line"));
   }
-  return std::move(config);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text) {
+  absl::StatusOr<rl::ResolvedConfig> resolved = rl::LoadConfig(text, "the run's configuration", {});
+  if (!resolved.ok()) {
+    return absl::DataLossError(
+        absl::StrCat("its configuration is invalid: ", resolved.status().message(), "; ", kWhereRevisionIs));
+  }
+  const absl::Status sound = rl::CheckConfig(resolved->config, /*ranks=*/1);
+  RETURN_IF_ERROR(CheckIsStored(resolved->config, resolved->origins));
+  if (!sound.ok()) return absl::DataLossError(absl::StrCat("its configuration is invalid: ", sound.message()));
+  return std::move(resolved->config);
 }
 
 absl::Status Interpret(const std::string& path, StoredRun* run) {

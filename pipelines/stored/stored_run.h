@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/config/resolve.h"
 #include "data/artifact/run_reader.h"
 #include "rl/completions/model_files.h"
 #include "rl/config/config.h"
@@ -24,9 +25,15 @@ struct StoredRun {
   int64_t last_training_step = 0;
 };
 
-// Parses the configuration `text` of a stored run. DataLoss if it is invalid, or contains something that no run stores:
-// keys of [execution], or a path instead of "external". A file must not determine which files are opened here, or how
-// the work is done.
+// Where a person finds the program that a run can be executed with.
+inline constexpr absl::string_view kWhereRevisionIs =
+    "the program that made the run knows it: execution.jsonl in the run's folder has its \"revision\"";
+
+// Returns DataLoss if a configuration contains something that no run stores: keys of [execution], or a path instead of
+// "external". A file must not determine which files are opened here, or how the work is done.
+absl::Status CheckIsStored(rl::Config config, const config::Origins& origins);
+
+// Parses the configuration `text` of a stored run. DataLoss if it is invalid, or contains something that no run stores.
 absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text);
 
 // Sets configuration and steps from run->reader. DataLoss, naming `path`, if the streams are not those of a run of

@@ -9,7 +9,10 @@
 #include "absl/strings/str_join.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
+#include "core/tensor/tensor.h"
 #include "data/artifact/run_state.h"
+#include "data/tables/schema.h"
+#include "data/tables/table.h"
 #include "rl/evaluation/scores/best_so_far.h"
 #include "rl/record/completions/record_streams.h"
 #include "rl/run/step_number.h"
@@ -89,12 +92,30 @@ std::optional<ChosenWeights> ReadState(const StoredRun& run, int64_t first, int6
   return std::nullopt;
 }
 
+// Returns the training step of the best evaluation, 0 if the run has no metric that says it.
+absl::StatusOr<int64_t> BestStep(const StoredRun& run) {
+  ASSIGN_OR_RETURN(const StreamTable metrics, run.reader->ReadStream("metrics"));
+  const std::vector<ColumnSchema>& columns = metrics.schema().columns;
+  const auto place_of = [&](absl::string_view name, ColumnKind kind, DType type) {
+    const auto found = std::find_if(columns.begin(), columns.end(), [&](const ColumnSchema& column) {
+      return column.name == name && column.kind == kind && column.dtype == type;
+    });
+    return found == columns.end() ? -1 : static_cast<int>(found - columns.begin());
+  };
+  const int name = place_of("name", ColumnKind::kString, DType::kU8);
+  const int value = place_of("value", ColumnKind::kScalar, DType::kF64);
+  int64_t best = 0;
+  for (int64_t row = 0; name >= 0 && value >= 0 && row < metrics.rows(); ++row) {
+    if (metrics.String(name, row) != "eval_best_step") continue;
+    const int64_t step = rl::StoredCount(metrics.Row<double>(value, row)[0]);
+    if (step > 0) best = step;
+  }
+  return best;
+}
+
 absl::StatusOr<ChosenWeights> ReadBestWeights(const StoredRun& run, const FlatLayout& layout) {
   ChosenWeights best;
-  for (const rl::StepTables& stored : run.steps) {
-    const int64_t step = rl::StoredCount(MetricOf(stored, "eval_best_step"));
-    if (step > 0) best.step = step;
-  }
+  ASSIGN_OR_RETURN(best.step, BestStep(run));
   for (const CheckpointInfo& checkpoint : run.reader->checkpoints()) {
     if (checkpoint.group != rl::kBestWeightsGroup) continue;
     ASSIGN_OR_RETURN(best.weights, rl::ReadFlat(*run.reader, checkpoint.step, rl::kBestWeightsGroup, layout));

@@ -19,6 +19,7 @@
 #include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/peft_directory.h"
+#include "pipelines/stored/known_config.h"
 #include "pipelines/stored/stored_weights.h"
 #include "rl/config/config.h"
 #include "rl/config/workload_keys.h"
@@ -151,7 +152,16 @@ absl::Status TakeAdapters(const std::string& text, const rl::Config& config, rl:
 absl::Status TakeInitialWeights(const std::string& text, const rl::Config& config, rl::RunParts* parts) {
   if (HasAdapters(text)) return TakeAdapters(text, config, parts);
   ASSIGN_OR_RETURN(const Place place, ParsePlace(text));
-  ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(place.path, {.any_numeric_contract = true}));
+  ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(place.path, {.any_numeric_contract = true}));
+  ASSIGN_OR_RETURN(const std::vector<std::string> unknown, InterpretWeights(place.path, &run));
+  if (!unknown.empty()) {
+    parts->warnings.push_back(absl::StrCat(
+        "--init-from ", text, ": of that run's configuration, this program does not know ",
+        absl::StrJoin(unknown, ", "),
+        "; its weights are taken as they are, and whether it was trained on problems that this run holds out is not "
+        "checked; ",
+        kWhereRevisionIs));
+  }
   if (run.config.run.workload != config.run.workload) {
     return absl::FailedPreconditionError(absl::StrCat("--init-from ", text, ": that run has run.workload ",
                                                       run.config.run.workload, ", this one ", config.run.workload));
