@@ -121,14 +121,15 @@ Difference UnpairedDifference(absl::Span<const double> a, absl::Span<const doubl
   return difference;
 }
 
-std::vector<double> HolmAdjusted(absl::Span<const double> p) {
+std::vector<double> HolmAdjusted(absl::Span<const double> p, int64_t family) {
+  const double tests = static_cast<double>(std::max(family, static_cast<int64_t>(p.size())));
   std::vector<size_t> order(p.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t j) { return p[i] < p[j]; });
   std::vector<double> adjusted(p.size());
   double greatest = 0;
   for (size_t k = 0; k < order.size(); ++k) {
-    greatest = std::max(greatest, std::min(1.0, p[order[k]] * static_cast<double>(p.size() - k)));
+    greatest = std::max(greatest, std::min(1.0, p[order[k]] * (tests - static_cast<double>(k))));
     adjusted[order[k]] = greatest;
   }
   return adjusted;
@@ -136,11 +137,14 @@ std::vector<double> HolmAdjusted(absl::Span<const double> p) {
 
 int64_t SeedsNeeded(double difference, double deviation, double confidence, double power, bool is_paired) {
   constexpr int64_t kMost = 1'000'000;
+  // A greater one is not needed: with one degree of freedom and a confidence of 0.999 it has a power of 0.883.
+  constexpr double kMostShift = 1000;
+  CHECK(confidence >= 0.5 && confidence <= 0.999 && power > 0 && power <= 0.88);
   const auto suffices = [&](int64_t n) {
     if (deviation == 0) return (is_paired ? LeastPOfSigns(n) : LeastPOfPermutations(n, n)) < 1 - confidence;
     const double degrees = static_cast<double>(is_paired ? n - 1 : 2 * n - 2);
-    const double needed = StudentQuantile(1 - confidence, degrees) + StudentQuantile(2 * (1 - power), degrees);
-    return std::fabs(difference) * std::sqrt(static_cast<double>(n)) >= deviation * needed;
+    const double shift = std::fabs(difference) * std::sqrt(static_cast<double>(n)) / deviation;
+    return NoncentralTwoSided(StudentQuantile(1 - confidence, degrees), degrees, std::min(shift, kMostShift)) >= power;
   };
   if (difference == 0) return 0;
   int64_t low = 1, high = 2;
@@ -160,6 +164,11 @@ int64_t SeedsNeeded(double difference, double deviation, double confidence, doub
 ConfidenceInterval BootstrapInterval(const std::vector<std::vector<double>>& samples, int64_t resamples,
                                      double confidence, int64_t what,
                                      const std::function<double(const std::vector<std::vector<double>>&)>& statistic) {
+  // Of one value each there is one resample.
+  if (std::all_of(samples.begin(), samples.end(), [](const std::vector<double>& each) { return each.size() == 1; })) {
+    const double value = statistic(samples);
+    return {value, value};
+  }
   std::vector<double> values;
   std::vector<std::vector<double>> drawn = samples;
   for (int64_t r = 0; r < resamples; ++r) {

@@ -52,14 +52,18 @@ Difference PairedDifference(absl::Span<const double> a, absl::Span<const double>
 Difference UnpairedDifference(absl::Span<const double> a, absl::Span<const double> b, double confidence);
 
 // Returns the p-values of Holm's procedure (1979, "A simple sequentially rejective multiple test procedure"), in the
-// order of `p`: those below a level hold together at that level.
-std::vector<double> HolmAdjusted(absl::Span<const double> p);
+// order of `p`: those below a level hold together at that level. `family`: the number of tests, if it is greater than
+// that of `p`; the p of the others, which nobody has computed, are taken as 1.
+std::vector<double> HolmAdjusted(absl::Span<const double> p, int64_t family = 0);
 
-// Returns how many seeds a comparison needs, so that a true difference as large as `difference` is decided in the given
-// share of cases (`power`): the least n >= 2 with
-//   |difference| sqrt(n) / deviation >= t(confidence, d) + t(power, d)
-// where d is n - 1 for paired scores and 2 n - 2 for unpaired ones; with a deviation of 0 the least n whose exact test
-// (above) can decide. Returns 0 if more than a million are needed.
+// Returns how many seeds a comparison needs, so that a true difference as large as `difference` has a p below
+// 1 - `confidence`, without a correction for other comparisons, in the given share of cases (`power`): the least n >= 2
+// with that power (Cohen, 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 2), which is that of
+// the noncentral t distribution with noncentrality |difference| sqrt(n) / deviation and d degrees of freedom,
+//   P(|T| >= t(confidence, d)) >= power
+// where d is n - 1 for paired scores and 2 n - 2 for unpaired ones, as of equal variances; with a deviation of 0 the
+// least n whose exact test (above) can decide. confidence in [0.5, 0.999] and power in (0, 0.88] (checked). Returns 0
+// if more than a million are needed.
 int64_t SeedsNeeded(double difference, double deviation, double confidence, double power, bool is_paired);
 
 // Returns an interval between percentiles of `statistic` over resamples (Efron, 1979): resample r of sample k consists

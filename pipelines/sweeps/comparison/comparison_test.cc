@@ -143,12 +143,35 @@ RC_GTEST_PROP(HolmTest, KeepsTheOrderAndNeverLowersAValue, ()) {
   }
 }
 
-// A difference as large as the deviation: with 9 differences 3 >= 2.306 + 0.889 fails, with 10 3.162 >= 2.262 + 0.883.
+// By SciPy: nct.sf(t, d, shift) + nct.cdf(-t, d, shift), and ncf.sf(t^2, 1, d, shift^2) where that is not a number.
+TEST(NoncentralTest, IsThatOfAnotherImplementation) {
+  const struct {
+    double difference, n, degrees, confidence, power;
+  } cases[] = {{1, 10, 9, 0.95, 0.8030968566327219},     {1.58, 5, 4, 0.95, 0.7522723512807226},
+               {3, 4, 3, 0.99, 0.6199332601167866},      {10, 2, 1, 0.95, 0.7328195898057123},
+               {20, 2, 1, 0.95, 0.9735240461843051},     {500, 2, 1, 0.999, 0.733311228895549},
+               {0.01, 78489, 78488, 0.95, 0.79999237610}};
+  for (const auto& each : cases) {
+    const double t = StudentQuantile(1 - each.confidence, each.degrees), shift = each.difference * std::sqrt(each.n);
+    EXPECT_NEAR(NoncentralTwoSided(t, each.degrees, shift), each.power, 1e-9) << each.difference << " " << each.n;
+    EXPECT_EQ(NoncentralTwoSided(t, each.degrees, -shift), NoncentralTwoSided(t, each.degrees, shift));
+  }
+  EXPECT_EQ(NoncentralTwoSided(2, 5, 0), StudentTwoSided(2, 5));
+}
+
+// The power of the number and of one seed less, by SciPy, is in the comments.
 TEST(SeedsNeededTest, IsTheLeastNumberWithThePower) {
-  EXPECT_EQ(SeedsNeeded(1, 1, 0.95, 0.8, /*is_paired=*/true), 10);
+  EXPECT_EQ(SeedsNeeded(1, 1, 0.95, 0.8, /*is_paired=*/true), 10);  // 0.8031; 0.7480
   EXPECT_EQ(SeedsNeeded(-1, 1, 0.95, 0.8, /*is_paired=*/true), 10);
-  // 17 of each: sqrt(17) / sqrt(2) = 2.915 >= 2.037 + 0.853 (32 degrees); 16: 2.828 < 2.042 + 0.854.
+  EXPECT_EQ(SeedsNeeded(1.67, 1, 0.95, 0.8, /*is_paired=*/true), 6);   // of 5: 0.7947
+  EXPECT_EQ(SeedsNeeded(2.12, 1, 0.95, 0.8, /*is_paired=*/true), 5);   // of 4: 0.7974
+  EXPECT_EQ(SeedsNeeded(0.81, 1, 0.95, 0.8, /*is_paired=*/true), 15);  // of 14: 0.79986
+  EXPECT_EQ(SeedsNeeded(0.1, 1, 0.95, 0.8, /*is_paired=*/true), 787);  // 0.80010; 0.79960
+  EXPECT_EQ(SeedsNeeded(20, 1, 0.95, 0.8, /*is_paired=*/true), 2);     // 0.9735
+  EXPECT_EQ(SeedsNeeded(1e9, 1, 0.999, 0.8, /*is_paired=*/true), 2);
   EXPECT_EQ(SeedsNeeded(1, std::sqrt(2.0), 0.95, 0.8, /*is_paired=*/false), 17);
+  EXPECT_EQ(SeedsNeeded(0.7, 1, 0.95, 0.8, /*is_paired=*/false), 18);  // 0.8225; 0.7992
+  EXPECT_EQ(SeedsNeeded(0.1, 1, 0.95, 0.8, /*is_paired=*/false), 786);
   EXPECT_EQ(SeedsNeeded(1, 0, 0.95, 0.8, /*is_paired=*/true), 6) << "2^-5 < 0.05";
   EXPECT_EQ(SeedsNeeded(1, 0, 0.95, 0.8, /*is_paired=*/false), 4) << "2 / C(8, 4) < 0.05";
   EXPECT_EQ(SeedsNeeded(0, 1, 0.95, 0.8, /*is_paired=*/true), 0);

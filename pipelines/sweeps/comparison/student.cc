@@ -70,4 +70,25 @@ double StudentQuantile(double p, double degrees) {
   }
 }
 
+double NoncentralTwoSided(double t, double degrees, double shift) {
+  CHECK(t >= 0 && degrees > 0);
+  const double mean = shift * shift / 2, x = degrees / (degrees + t * t);
+  const auto beyond = [&](double k) { return IncompleteBeta(degrees / 2, k + 0.5, x); };
+  // Weights are relative to that of the most frequent k, from which they fall on both sides; their sum divides them.
+  constexpr double kNegligible = 1e-17;
+  const double middle = std::floor(mean);
+  double weights = 1, sum = beyond(middle);
+  double weight = 1;
+  for (double k = middle + 1; (weight *= mean / k) > kNegligible; ++k) {
+    weights += weight;
+    sum += weight * beyond(k);
+  }
+  weight = 1;
+  for (double k = middle; k > 0 && (weight *= k / mean) > kNegligible; --k) {
+    weights += weight;
+    sum += weight * beyond(k - 1);
+  }
+  return sum / weights;
+}
+
 }  // namespace reprise
