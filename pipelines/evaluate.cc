@@ -26,6 +26,7 @@
 #include "pipelines/watchdog/watch_reader.h"
 #include "rl/completions/options.h"
 #include "rl/completions/prepared_completions.h"
+#include "rl/config/evaluation_check.h"
 #include "rl/evaluation/scores/scores.h"
 #include "rl/learner/step_gather.h"
 #include "rl/record/completions/completion_record.h"
@@ -43,12 +44,13 @@ struct EvaluationReport {
   std::string remark = {};  // on that
   NamedValues metrics;
   std::string transcript = {};  // of one of the problems; may be empty
+  bool has_accuracy = true;     // whether it is defined which answers are correct
 };
 
 // Adds a line for each metric of the samples that the evaluation lacks, because nothing could be scored for it.
 void PrintUnscored(const EvaluationReport& report) {
   const std::map<std::string, double> values(report.metrics.begin(), report.metrics.end());
-  for (const std::string& name : rl::ScoreMetricNames(report.samples)) {
+  for (const std::string& name : rl::ScoreMetricNames(report.samples, report.has_accuracy)) {
     if (!values.contains(name)) PrintText(absl::StrFormat("  %-30s nothing could be scored\n", name));
   }
 }
@@ -166,9 +168,14 @@ absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const 
   if (evaluated.stored) RETURN_IF_ERROR(CheckReplies(comm, *evaluated.stored, std::move(evaluation.replies)));
   if (comm.rank() != 0) return kExitOk;
   const int64_t samples = config.evaluation.num_generations;
-  const EvaluationReport report = {evaluated.step,   static_cast<int64_t>(evaluated.tasks.size()),
-                                   samples,          evaluated.held_out,
-                                   evaluated.remark, rl::ScoreMetrics(evaluation.score_P, samples)};
+  const bool has_accuracy = rl::DefinesAccuracy(config);
+  const EvaluationReport report = {.step = evaluated.step,
+                                   .problems = static_cast<int64_t>(evaluated.tasks.size()),
+                                   .samples = samples,
+                                   .held_out = evaluated.held_out,
+                                   .remark = evaluated.remark,
+                                   .metrics = rl::ScoreMetrics(evaluation.score_P, samples, has_accuracy),
+                                   .has_accuracy = has_accuracy};
   Print(report, common.json);
   return kExitOk;
 }
@@ -190,8 +197,13 @@ absl::StatusOr<int> EvaluatePolicy(const EvaluationRequest& request, const Evalu
   ASSIGN_OR_RETURN(const std::string transcript, AgreeOk(comm, workload->Transcript(step)));
   const rl::EvaluationConfig& evaluation = target.config.evaluation;
   if (comm.rank() == 0) {
-    Print({step, evaluation.num_prompts, evaluation.num_generations, evaluated.held_out, evaluated.remark, metrics,
-           transcript},
+    Print({.step = step,
+           .problems = evaluation.num_prompts,
+           .samples = evaluation.num_generations,
+           .held_out = evaluated.held_out,
+           .remark = evaluated.remark,
+           .metrics = metrics,
+           .transcript = transcript},
           common.json);
   }
   return kExitOk;
@@ -221,10 +233,12 @@ int main(int argc, char** argv) {
   reprise::EvaluationRequest request;
   command_line.Add(
       "TARGET", request.target,
-      "A run.h5, a run's directory, also of an unfinished run, or the Hugging Face directory of a language model or, "
-      "with --config, of a memory agent",
+      "A run.h5, a run's directory, also of an unfinished run, or the model directory of a run, or with --config any "
+      "Hugging Face directory of a language model",
       {.is_required = true});
-  command_line.Add("--config", request.config_path, "For a model directory: the configuration that names the problems");
+  command_line.Add("--config", request.config_path,
+                   "For a model directory: the configuration that names the problems; default: that of the "
+                   "run which wrote the directory");
   command_line.Add("--samples", request.samples,
                    "Samples of each problem, at most 65536; default: evaluation.num_generations",
                    {.check = reprise::AsKey("evaluation", "num_generations")});
@@ -238,7 +252,7 @@ int main(int argc, char** argv) {
                    "For a run with an external process: its command on this machine; it is called even if the run has "
                    "stored its replies to this evaluation");
   command_line.Add("--held-out", request.held_out_path, "A file of held-out problems, instead of the run's own");
-  command_line.AddOverrides("a key of [evaluation] or [execution], for a model directory any key");
+  command_line.AddOverrides("a key of [evaluation] or [execution], with --config any key");
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;
   request.keys = command_line.flags().keys;
   while (request.target.size() > 1 && request.target.back() == '/') request.target.pop_back();

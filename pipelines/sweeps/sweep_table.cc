@@ -28,7 +28,7 @@ double SummaryValue(const MetricSummary& metric, const CompareOptions& compare) 
 Score ScoreOf(const TrialOutcome& outcome, const CompareOptions& compare) {
   if (outcome.status != TrialStatus::kDone) return {};
   std::string name = compare.metric;
-  if (name.empty()) name = FindMetric(outcome, "eval_greedy_accuracy") != nullptr ? "eval_greedy_accuracy" : "reward";
+  if (name.empty()) name = FindMetric(outcome, "eval_greedy_reward") != nullptr ? "eval_greedy_reward" : "reward";
   const MetricSummary* const metric = FindMetric(outcome, name);
   if (metric == nullptr) return {};
   const double value = SummaryValue(*metric, compare);

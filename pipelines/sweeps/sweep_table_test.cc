@@ -89,7 +89,7 @@ TEST(SweepTableTest, OtherProblemsMetricsAndLoneSeedsAreNotCompared) {
   for (size_t i = 5; i < 10; ++i) plan.trials[i].problem = "q";
   EXPECT_TRUE(MakeTable(plan, Outcomes()).comparisons.empty());
   std::vector<TrialOutcome> outcomes = Outcomes();
-  for (size_t i = 5; i < 10; ++i) outcomes[i] = Done(1, "eval_greedy_accuracy");
+  for (size_t i = 5; i < 10; ++i) outcomes[i] = Done(1, "eval_greedy_reward");
   EXPECT_TRUE(MakeTable(TwoVariants(), outcomes).comparisons.empty());
   plan = TwoVariants();
   for (size_t i = 5; i < 10; ++i) plan.trials[i].seed += 100;

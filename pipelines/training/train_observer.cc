@@ -1,5 +1,6 @@
 #include "pipelines/training/train_observer.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <string>
@@ -14,6 +15,27 @@
 #include "rl/config/workload_keys.h"
 
 namespace reprise {
+namespace {
+
+// Returns what the step's evaluation measured: ", held-out reward 0.500, accuracy 0.250". Only evaluations in which
+// something could be scored have a reward, and only those that know what is correct an accuracy. Without an evaluation,
+// returns "".
+std::string EvaluationText(const rl::Config& config, const rl::StepResults& step) {
+  std::string text;
+  for (const auto& [name, shown] : {std::pair{"eval_greedy_reward", "reward"}, {"eval_greedy_accuracy", "accuracy"}}) {
+    const auto metric = std::find_if(step.metrics.begin(), step.metrics.end(),
+                                     [name = name](const auto& named) { return named.first == name; });
+    if (metric == step.metrics.end()) continue;
+    if (text.empty())
+      absl::StrAppend(&text, rl::HoldsOut(config) ? ", held-out" : ", evaluation's");
+    else
+      absl::StrAppend(&text, " and");
+    absl::StrAppendFormat(&text, " %s %.3f", shown, metric->second);
+  }
+  return text;
+}
+
+}  // namespace
 
 TrainObserver::TrainObserver(const rl::Config& config, bool json, RunFiles files,
                              const std::vector<rl::StepResults>& before, int64_t first_step, TokenText text,
@@ -96,11 +118,10 @@ void TrainObserver::Recall(const rl::StepTables& step) { Show(rl::ResultsOf(step
 void TrainObserver::Show(const rl::StepResults& step, bool again) {
   const bool warm_up = step.phase == rl::Phase::kWarmUp;
   std::string detail = warm_up ? absl::StrFormat("warm-up loss %.3f", MetricOf(step, "loss")) : ScoredRewardText(step);
-  // Above 0 in every evaluation, even if no answer is correct.
-  const bool is_evaluated = MetricOf(step, "eval_greedy_accuracy_high") > 0;
-  if (is_evaluated) {
-    detail += absl::StrFormat(", %s %.3f", rl::HoldsOut(config_) ? "held-out accuracy" : "accuracy in the evaluation",
-                              MetricOf(step, "eval_greedy_accuracy"));
+  detail += EvaluationText(config_, step);
+  if (const double best = MetricOf(step, "eval_best_step"); best > 0) {
+    best_evaluation_ = absl::StrFormat("%s %.3f after step %.0f", config_.evaluation.metric_for_best_model,
+                                       MetricOf(step, "eval_best"), best);
   }
   if (again) detail += " (as committed)";
   progress_.Update(warm_up ? step.step : config_.warm_up.steps + step.step, detail);

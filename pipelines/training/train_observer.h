@@ -31,6 +31,9 @@ class TrainObserver {
 
   absl::Status Finish(const ExecutionCounts& counts) { return files_.Finish(counts); }
 
+  // "eval_greedy_reward 0.938 after step 40": the metric of the best evaluation so far; empty: there was none.
+  const std::string& best_evaluation() const { return best_evaluation_; }
+
   // The rewards of all training steps so far; NaN where nothing was scored.
   const std::vector<double>& rewards() const { return rewards_; }
 
@@ -53,6 +56,7 @@ class TrainObserver {
   Logger& logger_;
   Progress progress_;
   std::vector<double> rewards_;
+  std::string best_evaluation_;
 };
 
 }  // namespace reprise

@@ -348,6 +348,9 @@ absl::StatusOr<TrainResult> Training::End() {
                                          " (warm-up included); the same command with --resume continues it"));
   }
   for (const std::string& line : RewardCurve(observer_->rewards())) logger_.Info(line);
+  if (const std::string& best = observer_->best_evaluation(); !best.empty()) {
+    logger_.Info(absl::StrCat("best evaluation: ", best));
+  }
   ASSIGN_OR_RETURN(const RunDigests digests, FinishArtifact(files_, request_.output, run_.writer.get()));
   const std::string model = JoinPath(request_.output, "model");
   RETURN_IF_ERROR(Export(config_, files_, model, parts_));

@@ -9,6 +9,7 @@
 #include "rl/completions/completion_metrics.h"
 #include "rl/completions/options.h"
 #include "rl/config/environment_section.h"
+#include "rl/config/evaluation_check.h"
 #include "rl/episodes/prompt_baselines.h"
 #include "rl/episodes/task_batch.h"
 #include "rl/evaluation/evaluate.h"
@@ -83,7 +84,7 @@ absl::StatusOr<Metrics> CompletionsWorkload::Evaluate(int64_t step, int64_t repo
     reply.on_start = on_start;
     replies_.push_back(std::move(reply));
   }
-  return ScoreMetrics(evaluation.score_P, parts_.config.evaluation.num_generations);
+  return ScoreMetrics(evaluation.score_P, parts_.config.evaluation.num_generations, DefinesAccuracy(parts_.config));
 }
 
 std::vector<StreamTable> CompletionsWorkload::EncodeStep(StepRecord part) {

@@ -33,6 +33,7 @@ absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, const std::v
   options.soft_punish_cache = config.algorithm.soft_punish_cache;
   options.missing_eos_penalty = config.algorithm.missing_eos_penalty;
   options.turn_reward = config.environment.turn_reward;
+  options.correct_reward = config.evaluation.correct_reward;
   ASSIGN_OR_RETURN(options.rules, TurnRulesOf(config, end_tokens));
   return options;
 }

@@ -335,7 +335,8 @@ struct EvaluationConfig {
   std::string path = "";  // "": the task's own problems
   double held_out_share = 0;
   int64_t split_seed = 42;
-  std::string metric_for_best_model = "eval_greedy_accuracy";
+  double correct_reward = 0;  // 0: the task says what is correct (DefinesAccuracy)
+  std::string metric_for_best_model = "eval_greedy_reward";
   int64_t reward_window = 100;
   bool greater_is_better = true;
   bool keep_best = true;

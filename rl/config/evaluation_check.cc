@@ -11,6 +11,7 @@
 #include "rl/config/memory_section.h"
 #include "rl/config/morphogenesis_section.h"
 #include "rl/config/quiet_star_section.h"
+#include "rl/config/reward_choice.h"
 #include "rl/evaluation/scores/scores.h"
 
 namespace reprise::rl {
@@ -18,11 +19,23 @@ namespace {
 
 constexpr int64_t kMostCompletions = int64_t{1} << 24;  // as in a step
 
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 }  // namespace
+
+bool DefinesAccuracy(const Config& config) {
+  if (!HasCompletions(config) || config.evaluation.correct_reward > 0 || !config.environment.name.empty()) return true;
+  const absl::StatusOr<RewardChoice> rewards = RewardsOf(config.algorithm);
+  if (!rewards.ok()) return true;  // CheckConfig refuses them
+  return std::any_of(rewards->functions.begin(), rewards->functions.end(),
+                     [](const std::string& name) { return name != kProcessReward; });
+}
 
 std::vector<std::string> EvaluationMetricNames(const Config& config) {
   const EvaluationConfig& evaluation = config.evaluation;
-  std::vector<std::string> names = ScoreMetricNames(evaluation.num_generations);
+  std::vector<std::string> names = ScoreMetricNames(evaluation.num_generations, DefinesAccuracy(config));
   if (config.run.workload == "memory_agent") {
     for (std::string& name : MemoryScoreNames(evaluation.num_generations)) names.push_back(std::move(name));
   }
@@ -66,7 +79,13 @@ absl::Status CheckEvaluation(const Config& config) {
   }
   std::vector<std::string> names = EvaluationMetricNames(config);
   names.push_back(kRewardMovingAverage);
-  if (std::find(names.begin(), names.end(), evaluation.metric_for_best_model) != names.end()) return absl::OkStatus();
+  if (Contains(names, evaluation.metric_for_best_model)) return absl::OkStatus();
+  if (Contains(ScoreMetricNames(evaluation.num_generations), evaluation.metric_for_best_model)) {
+    return refuse("evaluation.metric_for_best_model ", evaluation.metric_for_best_model,
+                  " counts correct answers, and algorithm.reward ", config.algorithm.reward,
+                  " does not say which are: set evaluation.correct_reward to the least reward of one, or the metric to "
+                  "eval_reward or eval_greedy_reward");
+  }
   const std::vector<absl::string_view> views(names.begin(), names.end());
   return UnknownName("evaluation.metric_for_best_model", evaluation.metric_for_best_model, views);
 }

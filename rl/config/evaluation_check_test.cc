@@ -53,6 +53,38 @@ TEST(EvaluationCheckTest, RejectsAFileTogetherWithAShare) {
       "cannot be combined");
 }
 
+TEST(EvaluationCheckTest, AProgramsRewardDefinesNoAccuracy) {
+  const auto defines = [](const std::string& reward, const std::string& environment, double correct_reward) {
+    Config config;
+    config.algorithm.reward = reward;
+    config.environment.name = environment;
+    config.evaluation.correct_reward = correct_reward;
+    return DefinesAccuracy(config);
+  };
+  EXPECT_TRUE(defines("exact_match", "", 0));
+  EXPECT_TRUE(defines("character_match", "", 0));
+  EXPECT_TRUE(defines("process exact_match", "", 0));
+  EXPECT_TRUE(defines("environment process", "process", 0));
+  EXPECT_FALSE(defines("process", "", 0));
+  EXPECT_TRUE(defines("process", "", 1));
+}
+
+TEST(EvaluationCheckTest, WithoutAccuracyTheMetricIsAReward) {
+  const auto with = [](const std::string& metric, double correct_reward = 0) {
+    return [=](Config& config) {
+      config.algorithm.reward = "process";
+      config.evaluation.metric_for_best_model = metric;
+      config.evaluation.correct_reward = correct_reward;
+    };
+  };
+  for (const char* metric : {"eval_greedy_accuracy", "eval_pass@4", "eval_mean@8_low"}) {
+    ExpectRefused(with(metric), "set evaluation.correct_reward to the least reward of one");
+    EXPECT_OK(Check(with(metric, 0.5)));
+  }
+  EXPECT_OK(Check(with(Config().evaluation.metric_for_best_model)));
+  EXPECT_OK(Check(with("eval_reward")));
+}
+
 TEST(EvaluationCheckTest, TheMetricMustBeAnEvaluationMetric) {
   ExpectRefused([](Config& config) { config.evaluation.metric_for_best_model = "eval_pass@5"; }, "eval_pass@4");
   ExpectRefused([](Config& config) { config.evaluation.metric_for_best_model = "reward"; }, "eval_reward");

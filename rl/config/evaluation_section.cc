@@ -26,11 +26,17 @@ void VisitKeys(FieldList& list, EvaluationConfig& evaluation) {
   list.String("path", evaluation.path,
               "A file of held-out problems, as data.path; empty = those of data.path or of the task that "
               "held_out_share keeps from training.");
-  list.Double("held_out_share", evaluation.held_out_share, {.low = 0, .high = 1, .without_high = true},
-              "This share of all prompts is never trained on: of the different ones in data.path, or of those "
-              "that the task or environment can draw; 0 = a task's problems come from separate draws, which may "
-              "also occur in training.");
+  list.Double(
+      "held_out_share", evaluation.held_out_share, {.low = 0, .high = 1, .without_high = true},
+      "This share of all problems is never trained on: of the different prompts in data.path, or of what decides the "
+      "answers of those that the task or environment can draw; 0 = a task's problems come from separate draws, "
+      "which may also occur in training.");
   list.Int("split_seed", evaluation.split_seed, AtLeast(0), "A different seed holds out different problems.");
+  list.Double(
+      "correct_reward", evaluation.correct_reward, {.low = 0, .high = config::kMostFloat},
+      "An answer is correct where its reward is at least this; 0 = where the task says so: the answer is matched "
+      "exactly, or the environment's rewards sum to 1. With algorithm.reward process alone nothing says so, and "
+      "there are no accuracies.");
   list.String("metric_for_best_model", evaluation.metric_for_best_model,
               "The metric that determines the best evaluation: one of the evaluation's, or "
               "reward_moving_average, the mean of the training rewards of the last reward_window steps.");

@@ -39,6 +39,7 @@ constexpr absl::string_view kOfCompletions[] = {"rollout.max_completion_length",
                                                 "evaluation.path",
                                                 "evaluation.held_out_share",
                                                 "evaluation.split_seed",
+                                                "evaluation.correct_reward",
                                                 "execution.log_completions",
                                                 "execution.decode_slots"};
 
@@ -107,6 +108,7 @@ constexpr absl::string_view kOfProblem[] = {"run.workload",
                                             "evaluation.path",
                                             "evaluation.held_out_share",
                                             "evaluation.split_seed",
+                                            "evaluation.correct_reward",
                                             "evaluation.num_prompts"};
 
 }  // namespace

@@ -59,6 +59,7 @@ const std::map<std::string, std::string>& ReadersOfKeys() {
       {"evaluation.path", "completions"},
       {"evaluation.held_out_share", kCompletionsAndThoughts},
       {"evaluation.split_seed", kCompletionsAndThoughts},
+      {"evaluation.correct_reward", "completions"},
       {"optimizer.qk_clip_threshold", kLanguageModels},
       {"execution.decode_slots", kCompletionsAndThoughts},
       {"execution.activation_checkpointing", kLanguageModels},
@@ -99,6 +100,7 @@ TEST(WorkloadKeysTest, KeysThatShapeThePolicyOrTrainItDoNotDescribeTheProblem) {
                                             "evaluation.path",
                                             "evaluation.held_out_share",
                                             "evaluation.split_seed",
+                                            "evaluation.correct_reward",
                                             "evaluation.num_prompts"};
   const std::set<std::string> of_policy = {
       "bandit.hidden",

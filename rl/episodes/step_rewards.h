@@ -27,6 +27,7 @@ struct RewardOptions {
   double missing_eos_penalty = 0;  // 0: no missing_eos
   double turn_reward = 0;          // added per turn of an environment
   TurnRules rules = {};            // what the scored text ends with
+  double correct_reward = 0;       // of evaluations: EvaluationConfig::correct_reward
 };
 
 // The parts of an episode that are scored.

@@ -25,8 +25,10 @@ namespace {
 bool IsCorrect(const Evaluator& evaluator, const TaskRecord& task, const EpisodeRecord& episode) {
   const CompletionEpisode& completion = CompletionOf(episode);
   const CompletionTask& asked = CompletionOf(task);
+  const double least = evaluator.rewards.correct_reward;
+  if (least > 0) return episode.reward >= least;  // false where it could not be scored
   if (!completion.turn_K.empty()) return EnvironmentReward(completion, /*turn_reward=*/0) >= 1.0;
-  if (!asked.has_answer) return completion.process_reward >= 1.0;
+  if (!asked.has_answer) return false;  // then it is not defined (DefinesAccuracy)
   const Scored scored =
       ScoredCompletionOf(evaluator.tokenizer, evaluator.rewards.rules, completion.tokens, episode.terminated);
   return ExactMatch({asked.text, asked.answer, scored.text, scored.terminated}) == 1.0;

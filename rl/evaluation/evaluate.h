@@ -38,9 +38,9 @@ struct Evaluation {
 };
 
 // Returns the score of every task: of one greedy completion or episode, and of options.num_generations sampled ones (0:
-// none). A completion is correct where ExactMatch gives 1, a multi-turn episode where the environment's rewards sum to
-// 1 or more, a completion of a task without an answer where the reward `process` is 1 or more. `tasks`: all of them,
-// the same on every rank; options.step: a coordinate of the draws. The same bits on every rank, for any number of
+// none). An answer is correct where its reward is at least RewardOptions::correct_reward; if that is 0, a completion is
+// where ExactMatch gives 1, and a multi-turn episode where the environment's rewards sum to 1 or more. `tasks`: all of
+// them, the same on every rank; options.step: a coordinate of the draws. The same bits on every rank, for any number of
 // ranks, threads and slots. Collective. Errors as ScoreEpisodes, and the environment's.
 absl::StatusOr<Evaluation> Evaluate(const Evaluator& evaluator, const std::vector<TaskRecord>& tasks,
                                     const models::GenerateOptions& options);

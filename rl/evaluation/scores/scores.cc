@@ -43,21 +43,23 @@ void AddReward(const std::string& name, std::vector<double> rewards, Metrics& me
   if (!rewards.empty()) metrics.emplace_back(name, Mean(rewards));
 }
 
-void AddGreedy(absl::Span<const ProblemScore> score_P, Metrics& metrics) {
+void AddGreedyAccuracy(absl::Span<const ProblemScore> score_P, Metrics& metrics) {
   const int64_t problems = static_cast<int64_t>(score_P.size());
   int64_t correct = 0;
   for (const ProblemScore& score : score_P) correct += score.greedy_correct;
   Add("eval_greedy_accuracy", static_cast<double>(correct) / static_cast<double>(problems),
       WilsonInterval(problems, correct), metrics);
-  AddReward("eval_greedy_reward", Values(score_P, [](const auto& s) { return s.greedy_reward; }), metrics);
 }
 
-void AddSampled(absl::Span<const ProblemScore> score_P, int64_t n, Metrics& metrics) {
+void AddSampledAccuracy(absl::Span<const ProblemScore> score_P, int64_t n, Metrics& metrics) {
   for (const int64_t k : SampleCounts(n)) {
     const std::vector<double> pass_P = Values(score_P, [&](const auto& s) { return PassAtK(n, s.correct, k); });
     Add(absl::StrCat("eval_pass@", k), Mean(pass_P), MeanInterval(pass_P), metrics);
     if (k == 1) Add(absl::StrCat("eval_mean@", n), Mean(pass_P), MeanInterval(pass_P), metrics);
   }
+}
+
+void AddSampled(absl::Span<const ProblemScore> score_P, int64_t n, Metrics& metrics) {
   AddReward("eval_reward", Values(score_P, [](const auto& s) { return s.reward; }), metrics);
   const double tokens = Mean(Values(score_P, [](const auto& s) { return static_cast<double>(s.tokens); }));
   metrics.emplace_back("eval_completions/mean_length", tokens / static_cast<double>(n));
@@ -87,18 +89,22 @@ Interval MeanInterval(absl::Span<const double> values) {
   return {std::max(0.0, mean - half), std::min(1.0, mean + half)};
 }
 
-Metrics ScoreMetrics(absl::Span<const ProblemScore> score_P, int64_t n) {
+Metrics ScoreMetrics(absl::Span<const ProblemScore> score_P, int64_t n, bool has_accuracy) {
   CHECK(!score_P.empty());
   Metrics metrics;
-  AddGreedy(score_P, metrics);
+  if (has_accuracy) {
+    AddGreedyAccuracy(score_P, metrics);
+    AddSampledAccuracy(score_P, n, metrics);
+  }
+  AddReward("eval_greedy_reward", Values(score_P, [](const auto& s) { return s.greedy_reward; }), metrics);
   if (n > 0) AddSampled(score_P, n, metrics);
   std::sort(metrics.begin(), metrics.end());
   return metrics;
 }
 
-std::vector<std::string> ScoreMetricNames(int64_t n) {
+std::vector<std::string> ScoreMetricNames(int64_t n, bool has_accuracy) {
   std::vector<std::string> names;
-  for (const auto& [name, value] : ScoreMetrics({ProblemScore()}, n)) names.push_back(name);
+  for (const auto& [name, value] : ScoreMetrics({ProblemScore()}, n, has_accuracy)) names.push_back(name);
   return names;
 }
 

@@ -9,6 +9,7 @@
 //   eval_pass@k                mean over problems of PassAtK, for k = 1, 2, 4, ... and n; interval as above
 //   eval_reward                mean reward of the samples
 //   eval_completions/mean_length   tokens of the policy in a sample
+// eval_greedy_accuracy, eval_mean@n and eval_pass@k exist only where it is defined which answers are correct.
 // An interval is two more metrics, with _low and _high appended to the name. Without samples there are only the greedy
 // metrics. Rewards that are NaN (unscorable) are left out of their means; a mean without any reward is not reported.
 
@@ -65,12 +66,13 @@ struct ProblemScore {
   bool operator==(const ProblemScore&) const = default;
 };
 
-// Returns the metrics above, sorted by name. score_P: at least one, in order; n: samples of each. Sums in double, in
-// fixed trees. Pure.
-std::vector<std::pair<std::string, double>> ScoreMetrics(absl::Span<const ProblemScore> score_P, int64_t n);
+// Returns the metrics above, sorted by name. score_P: at least one, in order; n: samples of each; has_accuracy: whether
+// `correct` is defined. Sums in double, in fixed trees. Pure.
+std::vector<std::pair<std::string, double>> ScoreMetrics(absl::Span<const ProblemScore> score_P, int64_t n,
+                                                         bool has_accuracy = true);
 
 // Returns the names of ScoreMetrics where every mean has a reward.
-std::vector<std::string> ScoreMetricNames(int64_t n);
+std::vector<std::string> ScoreMetricNames(int64_t n, bool has_accuracy = true);
 
 }  // namespace reprise::rl
 

@@ -58,6 +58,9 @@ TEST(ScoresTest, AMeanWithoutAnyRewardIsNotReported) {
 TEST(ScoresTest, NamesAreSortedAndFollowTheSamples) {
   EXPECT_THAT(ScoreMetricNames(0), ElementsAre("eval_greedy_accuracy", "eval_greedy_accuracy_high",
                                                "eval_greedy_accuracy_low", "eval_greedy_reward"));
+  EXPECT_THAT(ScoreMetricNames(0, /*has_accuracy=*/false), ElementsAre("eval_greedy_reward"));
+  EXPECT_THAT(ScoreMetricNames(3, /*has_accuracy=*/false),
+              ElementsAre("eval_completions/mean_length", "eval_greedy_reward", "eval_reward"));
   EXPECT_THAT(ScoreMetricNames(3),
               ElementsAre("eval_completions/mean_length", "eval_greedy_accuracy", "eval_greedy_accuracy_high",
                           "eval_greedy_accuracy_low", "eval_greedy_reward", "eval_mean@3", "eval_mean@3_high",
