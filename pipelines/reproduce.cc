@@ -87,6 +87,20 @@ struct StepRange {
   std::optional<rl::LearnerState> state = std::nullopt;  // where it begins; nullopt: at the start of the run
 };
 
+// Says why the steps before a range are executed, too. `serves`: whether checkpoints hold what later steps need.
+std::string NoteOfEarlierSteps(int64_t from_step, const rl::Config& config, bool serves) {
+  const std::string executed = absl::StrCat("every step before step ", from_step, " is executed as well");
+  if (!serves) {
+    return absl::StrCat(
+        "a checkpoint of this run lacks what later steps need, such as the reference model, the best "
+        "evaluation or the state of a schedule: ",
+        executed);
+  }
+  return absl::StrCat("the run has no checkpoint before step ", from_step,
+                      " (artifact.checkpoint_every = ", config.artifact.checkpoint_every, "): ", executed,
+                      "; train with --set artifact.checkpoint_every=N for a checkpoint every N steps");
+}
+
 // A range begins at the last checkpoint before its first step; if that is incomplete, the run is executed from the
 // start.
 absl::StatusOr<StepRange> StepRangeOf(const ReproduceFlags& flags, const StoredRun& run, const rl::Config& config,
@@ -107,10 +121,10 @@ absl::StatusOr<StepRange> StepRangeOf(const ReproduceFlags& flags, const StoredR
     if (step < flags.from_step && serves) begin = step;
   }
   if (begin == 0) {
-    if (flags.from_step > 1) logger.Info("no usable checkpoint: the earlier steps are executed as well");
+    if (flags.from_step > 1 && logger != nullptr) logger->Info(NoteOfEarlierSteps(flags.from_step, config, serves));
     return range;
   }
-  logger.Info(absl::StrCat("starting from the checkpoint of step ", begin));
+  if (logger != nullptr) logger->Info(absl::StrCat("starting from the checkpoint of step ", begin));
   if (const rl::StepTables* const step = rl::FindStep(run.steps, rl::Phase::kTraining, begin)) {
     ASSIGN_OR_RETURN(range.state, rl::StateOfCheckpoint(*run.reader, config, *step, parts.workload->policy().layout()));
   }
@@ -209,7 +223,8 @@ absl::StatusOr<RunVerdict> ReproduceRun(const ReproduceFlags& flags, const Commo
     ASSIGN_OR_RETURN(watchdog, WatchReader(config.execution, "reproduction", flags.run_path, comm));
   }
   ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, PartsFor(flags, run, config, comm.ranks_on_this_machine())));
-  ASSIGN_OR_RETURN(const StepRange range, AgreeOk(comm, StepRangeOf(flags, run, config, parts, logger)));
+  ASSIGN_OR_RETURN(const StepRange range,
+                   AgreeOk(comm, StepRangeOf(flags, run, config, parts, common.check ? nullptr : &logger)));
   if (common.check) return RunVerdict();
   if (rl::ProcessClient* const process = parts.workload->process()) {
     process->WatchOthers([&comm] {
@@ -292,7 +307,7 @@ absl::StatusOr<int> ReproduceSweep(const ReproduceFlags& flags, const CommonFlag
   int64_t steps = 0;
   for (const std::string& name : check.sampled) {
     if (!difference.empty()) break;
-    logger.Info(absl::StrCat("executing trial ", name, " again"));
+    if (!common.check) logger.Info(absl::StrCat("executing trial ", name, " again"));
     ASSIGN_OR_RETURN(const ReproduceFlags own, AgreeOk(comm, FlagsForTrial(flags, name)));
     ASSIGN_OR_RETURN(const RunVerdict verdict, ReproduceRun(own, common, comm, logger));
     steps += verdict.steps;

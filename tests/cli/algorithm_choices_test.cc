@@ -120,7 +120,7 @@ TEST_F(AlgorithmChoicesTest, AreReproducedWholeAndInParts) {
   }
   const ProcessResult part = RunVerb("reproduce", {File("run"), "--from-step", "5"});
   EXPECT_EQ(part.exit_code, 0) << part.out;
-  EXPECT_THAT(part.err, StartsWith("no usable checkpoint"));
+  EXPECT_THAT(part.err, StartsWith("a checkpoint of this run lacks what later steps need"));
 }
 
 // The probabilities of tokens that were drawn from a truncated distribution are stored, and computed again.
