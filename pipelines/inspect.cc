@@ -3,15 +3,21 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/io/file_system.h"
 #include "core/status/conditions.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/describe_run.h"
 #include "pipelines/stored/describe_step.h"
 #include "pipelines/stored/describe_tables.h"
+#include "pipelines/stored/run_folder.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/token_text.h"
 #include "pipelines/training/reduction.h"
@@ -69,8 +75,27 @@ absl::StatusOr<const rl::StepTables*> FindStep(const InspectFlags& flags, const 
                                           last == 0 ? "; it has none" : absl::StrCat("; the last one is ", last)));
 }
 
+// Lists the runs within a directory that is none itself. Returns `no_run`, the error of reading it as a run, if there
+// are none, or if a step was asked for.
+absl::StatusOr<int> InspectFolder(const InspectFlags& flags, const absl::Status& no_run, bool json) {
+  const absl::StatusOr<std::vector<FolderEntry>> runs = RunsWithin(PosixFileSystem(), flags.run_path);
+  if (!runs.ok() || runs->empty()) return no_run;
+  const std::string first = JoinPath(flags.run_path, runs->front().name);
+  if (flags.step) return absl::NotFoundError(absl::StrCat(no_run.message(), ", but it has some within: ", first));
+  std::string text = absl::StrCat(Printable(flags.run_path), " is no run, but has these within:\n");
+  for (const FolderEntry& run : *runs) {
+    const std::string path = JoinPath(flags.run_path, run.name);
+    if (json) PrintJsonLine({{"event", "run"}, {"path", path}, {"state", std::string(run.state)}});
+    absl::StrAppendFormat(&text, "  %-10s  %s\n", run.state, Printable(path));
+  }
+  if (!json) PrintText(absl::StrCat(text, "./reprise inspect ", Printable(first), " shows the first\n"));
+  return kExitOk;
+}
+
 absl::StatusOr<int> Inspect(const InspectFlags& flags, bool json, Logger& logger) {
-  ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(flags.run_path, {.any_numeric_contract = true}));
+  absl::StatusOr<StoredRun> opened = OpenUninterpreted(flags.run_path, {.any_numeric_contract = true});
+  if (absl::IsNotFound(opened.status())) return InspectFolder(flags, opened.status(), json);
+  ASSIGN_OR_RETURN(StoredRun run, std::move(opened));
   const absl::Status interpreted = Interpret(flags.run_path, &run);
   if (!flags.step) return InspectRun(flags, run, interpreted, json, logger);
   RETURN_IF_ERROR(interpreted);
@@ -117,7 +142,8 @@ int main(int argc, char** argv) {
       "./reprise inspect runs/first/run.h5 --step 12 --completion 3");
   reprise::InspectFlags flags;
   command_line.Add("RUN", flags.run_path,
-                   "A run.h5, of any numeric contract, or a run's directory, also of an unfinished run",
+                   "A run.h5, of any numeric contract, or a run's directory, also of an unfinished run; of a folder "
+                   "of runs their names",
                    {.is_required = true});
   command_line.Add("--step", flags.step, "Shows this step", {.check = reprise::AtLeast(1)});
   command_line.Add("--completion", flags.completion, "Shows this completion of the step, counted from 0",

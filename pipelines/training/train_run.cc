@@ -40,6 +40,7 @@
 #include "rl/config/unread_keys.h"
 #include "rl/record/step_tables.h"
 #include "rl/run/artifact_sink.h"
+#include "rl/run/early_end.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
 #include "rl/run/step_number.h"
@@ -104,6 +105,7 @@ class Training {
   absl::Status TakeWeights();
   absl::StatusOr<ResumePlan> Plan() const;
   void WarnOfEarlierStop() const;
+  void NoteWhatIsDone() const;
   absl::Status Prepare();
   absl::Status StartOutput();
   absl::Status Start();
@@ -213,6 +215,16 @@ void Training::WarnOfEarlierStop() const {
                                "a later step, or none, continues the run"));
 }
 
+// Called on rank 0 only.
+void Training::NoteWhatIsDone() const {
+  WarnOfEarlierStop();
+  if (!plan_.is_complete) return;
+  const bool can_be_extended = !rl::MayEndEarly(plan_.config);  // or its evaluations may have ended it
+  logger_.Info(absl::StrCat("the run in ", request_.output, " is finished (run.steps = ", plan_.config.run.steps,
+                            "), and nothing is left to train",
+                            can_be_extended ? "; a greater run.steps adds steps" : ""));
+}
+
 // Everything that fails before the directory is changed.
 absl::Status Training::Prepare() {
   RETURN_IF_ERROR(AgreeOk(comm_, CheckKeys()));
@@ -234,7 +246,7 @@ absl::Status Training::Prepare() {
   absl::StatusOr<ResumePlan> plan = ResumePlan();
   if (is_root_) plan = Plan();
   ASSIGN_OR_RETURN(plan_, AgreeOk(comm_, std::move(plan)));
-  if (is_root_) WarnOfEarlierStop();
+  if (is_root_ && !request_.check) NoteWhatIsDone();
   // A resumed run may not need the external process any more.
   return request_.resume ? absl::OkStatus() : AgreeOk(comm_, parts_.workload->TryProgram(config_));
 }

@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kRun[] = R"([run]
 steps = 6
@@ -38,6 +39,7 @@ class Runs {
   Runs() : directory_(MakeDirectory()), config_(WriteFile(directory_, "run.toml", kRun)) {}
 
   std::string Path(const std::string& name) const { return directory_ + "/" + name; }
+  const std::string& Config() const { return config_; }
   std::string File(const std::string& name) const { return Path(name) + "/run.h5"; }
 
   ProcessResult Train(const std::string& name, const std::vector<std::string>& flags) const {
@@ -114,6 +116,24 @@ TEST(ResumeTest, ResumingAFinishedRunCleansUpAndPrintsItsDigestsAgain) {
   EXPECT_EQ(again.out, first.out);
   EXPECT_FALSE(std::filesystem::exists(runs.Path("a") + "/states"));
   EXPECT_EQ(FilesIn(runs.Path("a") + "/model"), 5);
+}
+
+TEST(ResumeTest, AFinishedRunSaysThatNothingIsLeftToTrain) {
+  const Runs runs;
+  runs.MustTrain("a", {"--stop-after-step", "4"});
+  const auto told = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> arguments = {runs.Config(), "--output", runs.Path("a"), "--resume"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return RunVerb("train", arguments).err;
+  };
+  EXPECT_THAT(told({"--stop-after-step", "5"}), Not(HasSubstr("is finished")));
+  EXPECT_THAT(told({}), Not(HasSubstr("is finished")));
+  const std::string finished = "the run in " + runs.Path("a") +
+                               " is finished (run.steps = 6), and nothing is left to train; a greater run.steps adds "
+                               "steps\n";
+  EXPECT_THAT(told({}), HasSubstr(finished));
+  EXPECT_EQ(told({"--check", "--ranks-to-start", "2"}), "");
+  EXPECT_THAT(told({"--set", "run.steps=7"}), Not(HasSubstr("is finished")));
 }
 
 TEST(ResumeTest, AnExtendedRunHasTheBytesOfARunWithAllStepsFromTheBeginning) {
@@ -387,6 +407,30 @@ TEST(UnfinishedRunTest, IsReproducedAsFarAsItsWarmUp) {
     EXPECT_EQ(reproduced.exit_code, 0) << reproduced.err;
     EXPECT_THAT(reproduced.out, AllOf(HasSubstr("PASS: "), HasSubstr(" steps agree bit for bit")));
   }
+}
+
+TEST(RunFolderTest, InspectListsTheRunsWithin) {
+  const Runs runs;
+  runs.MustTrain("a");
+  runs.MustTrain("b", {"--stop-after-step", "2"});
+  std::filesystem::create_directories(runs.Path("x\n\x1b[2J/epochs"));
+  std::filesystem::create_directories(runs.Path("notes"));
+  std::filesystem::create_directories(runs.Path("grid"));
+  std::ofstream(runs.Path("grid/plan.json")) << "{}";
+  const std::string folder = std::filesystem::path(runs.Path("a")).parent_path().string();
+  const ProcessResult listed = RunVerb("inspect", {folder});
+  EXPECT_EQ(listed.exit_code, 0) << listed.err;
+  const std::string place = folder + "/";
+  EXPECT_EQ(listed.out, folder + " is no run, but has these within:\n  finished    " + place + "a\n  finished    " +
+                            place + "b\n  sweep       " + place + "grid\n  unfinished  " + place +
+                            "x\\n\\x1b[2J\n./reprise inspect " + place + "a shows the first\n");
+  const std::vector<nlohmann::json> lines = JsonLines(RunVerb("inspect", {folder, "--json"}).out);
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[0], (nlohmann::json{{"event", "run"}, {"path", place + "a"}, {"state", "finished"}}));
+  EXPECT_THAT(RunVerb("inspect", {folder, "--step", "1"}),
+              FailsWith("inspect", 64,
+                        folder + " contains no run: neither run.h5 nor an unfinished run, but it has some within: " +
+                            place + "a"));
 }
 
 TEST(UnfinishedRunTest, ADirectoryWithoutARunIsReported) {
