@@ -97,7 +97,8 @@ absl::Status CheckSomeAreHeldOut(const EvaluationRequest& request, const Evaluat
   const std::string& path = request.data_path;
   const bool has_problems = !path.empty() && !target.config.data.path.empty();
   if (!has_problems || !evaluation.path.empty() || evaluation.held_out_share > 0) return absl::OkStatus();
-  RETURN_IF_ERROR(rl::RequirePath(PosixFileSystem().Stat(path).status(), path, "a data set", "a file of problems"));
+  RETURN_IF_ERROR(
+      rl::RequirePath(PosixFileSystem().Stat(path).status(), path, rl::HubKind::kDataSet, "a file of problems"));
   const std::string remedy =
       target.is_run ? "give others by --held-out FILE"
                     : absl::StrCat("--held-out ", path,
@@ -292,7 +293,8 @@ absl::StatusOr<EvaluationTarget> ResolveTarget(const EvaluationRequest& request,
   EvaluationTarget target;
   FileSystem& files = PosixFileSystem();
   const absl::StatusOr<FileInfo> found = files.Stat(request.target);
-  RETURN_IF_ERROR(rl::RequirePath(found.status(), request.target, "a model", "a run or of a model's directory"));
+  RETURN_IF_ERROR(
+      rl::RequirePath(found.status(), request.target, rl::HubKind::kModel, "a run or of a model's directory"));
   const FileInfo info = *found;
   target.run_path = request.target;
   target.is_run = true;

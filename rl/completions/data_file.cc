@@ -19,7 +19,7 @@ namespace {
 
 absl::StatusOr<std::vector<data::Task>> ReadProblems(const std::string& path, absl::string_view name, DataFile* data) {
   const absl::StatusOr<FileInfo> found = PosixFileSystem().Stat(path);
-  RETURN_IF_ERROR(RequirePath(found.status(), path, "a data set", "a file of problems"));
+  RETURN_IF_ERROR(RequirePath(found.status(), path, HubKind::kDataSet, "a file of problems"));
   if (found->is_directory) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is a directory; expected a file of problems"));
   }

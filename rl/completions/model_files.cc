@@ -85,8 +85,8 @@ absl::Status CheckShapeKeys(const ModelConfig& model, const config::Origins& ori
 
 absl::StatusOr<models::DecoderConfig> DecoderOf(const ModelConfig& model) {
   if (model.path.empty()) return FromScratchDecoder(model);
-  RETURN_IF_ERROR(
-      OfPath(RequirePath(PosixFileSystem().Stat(model.path).status(), model.path, "a model", "a model's directory")));
+  RETURN_IF_ERROR(OfPath(
+      RequirePath(PosixFileSystem().Stat(model.path).status(), model.path, HubKind::kModel, "a model's directory")));
   absl::StatusOr<models::DecoderConfig> read = models::ReadModelConfig(model.path);
   RETURN_IF_ERROR(OfPath(read.status()));
   models::DecoderConfig decoder = *std::move(read);

@@ -19,11 +19,14 @@ struct ExternalFile {
   Digest sha256 = {};
 };
 
+// What the Hugging Face Hub has under a name.
+enum class HubKind { kModel, kDataSet };
+
 // Completes `found`, the status of a path that a user gave: if nothing is there and the path could be a name on the
-// Hugging Face Hub ("allenai/OLMoE-1B-7B-0924"), returns NotFound with the command that downloads it; else returns
-// `found`. kind: what the Hub would have under that name, "a model" or "a data set"; wanted: what the path must name.
-absl::Status RequirePath(const absl::Status& found, absl::string_view path, absl::string_view kind,
-                         absl::string_view wanted);
+// Hugging Face Hub ("allenai/OLMoE-1B-7B-0924"), returns NotFound that says what of the Hub can be used, and how; else
+// returns `found`. A name that ends like a file's, or lies in a directory that exists, is a path. wanted: what the path
+// must name.
+absl::Status RequirePath(const absl::Status& found, absl::string_view path, HubKind kind, absl::string_view wanted);
 
 }  // namespace reprise::rl
 

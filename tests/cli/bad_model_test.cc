@@ -95,18 +95,39 @@ TEST_F(BadModelTest, AKeyOfTheShapeThatIsNotTheModelsIsRefused) {
               FailsWith("train", 64, message));
 }
 
-TEST_F(BadModelTest, TheErrorForANameOfTheHubSaysHowToFetchIt) {
+// A hint must lead on: the command is named only for what then loads.
+TEST_F(BadModelTest, TheErrorForANameOfTheHubSaysWhatOfItLoads) {
+  constexpr char kFamilies[] =
+      "If it is a model's name: of those on the Hugging Face Hub, models of the family OLMoE load (model_type olmoe in "
+      "their config.json)";
   EXPECT_THAT(RunVerb("evaluate", {"allenai/OLMoE-1B-7B-0924"}),
               FailsWith("evaluate", 64,
-                        "there is no allenai/OLMoE-1B-7B-0924 here; expected the path of a run or of a model's "
-                        "directory. If it is the name of a model on the Hugging Face Hub, fetch it first: hf download "
-                        "allenai/OLMoE-1B-7B-0924 --local-dir OLMoE-1B-7B-0924"));
+                        std::string("there is no allenai/OLMoE-1B-7B-0924 here; expected the path of a run or of a "
+                                    "model's directory. ") +
+                            kFamilies +
+                            ", and this fetches one: hf download allenai/OLMoE-1B-7B-0924 --local-dir "
+                            "OLMoE-1B-7B-0924"));
   const std::string config = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
-  EXPECT_THAT(RunVerb("validate", {config, "--set", "model.path=allenai/OLMoE-1B-7B-0924"}).err,
-              ::testing::HasSubstr("expected the path of a model's directory. If it is the name of a model on the "
-                                   "Hugging Face Hub, fetch it first: hf download allenai/OLMoE-1B-7B-0924 "));
-  EXPECT_THAT(RunVerb("validate", {config, "--set", "data.path=openai/gsm8k"}).err,
-              ::testing::HasSubstr("hf download openai/gsm8k --repo-type dataset --local-dir gsm8k"));
+  EXPECT_THAT(RunVerb("validate", {config, "--set", "model.path=Qwen/Qwen2.5-0.5B"}),
+              FailsWith("validate", 64,
+                        std::string("there is no Qwen/Qwen2.5-0.5B here; expected the path of a model's "
+                                    "directory. ") +
+                            kFamilies + " (model.path)"));
+  const ProcessResult data = RunVerb("validate", {config, "--set", "data.path=openai/gsm8k"});
+  EXPECT_THAT(data.err, ::testing::HasSubstr("what is there is not read as it is, but a file of JSON lines"));
+  EXPECT_THAT(data.err, ::testing::Not(::testing::HasSubstr("hf download")));
+}
+
+TEST_F(BadModelTest, APathThatLooksLocalIsOnlySaidToBeMissing) {
+  const std::string config = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
+  for (const std::string path : {"data/train.jsonl", "mine/small.gguf", "./small", "/models/small", "tests/small"}) {
+    for (const std::string key : {"model.path", "data.path"}) {
+      const ProcessResult result = RunVerb("validate", {config, "--set", key + "=" + path});
+      EXPECT_EQ(result.exit_code, 64);
+      EXPECT_THAT(result.err, ::testing::HasSubstr("cannot find " + path + ": No such file or directory"));
+      EXPECT_THAT(result.err, ::testing::Not(::testing::HasSubstr("Hugging Face")));
+    }
+  }
 }
 
 // A read of a pipe would block.
