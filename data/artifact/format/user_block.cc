@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "core/io/foreign_format.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/format/hdf5/arrays.h"
@@ -53,7 +54,9 @@ absl::StatusOr<Digest> TakeDigest(absl::string_view& text, absl::string_view key
 // Checks the rules that hold for every version of the format: the first line, the last line, and the format's number.
 absl::Status CheckAnyVersion(absl::string_view start, int64_t file_bytes) {
   if (start.substr(0, kMagic.size()) != kMagic.substr(0, start.size())) {
-    return absl::DataLossError("it is not a run file: it does not begin with \"reprise run\"");
+    const std::string foreign = ForeignFormat(start.substr(0, static_cast<size_t>(kUserBlockBytes)));
+    return absl::DataLossError(
+        absl::StrCat("it is not a run file: ", foreign.empty() ? "it does not begin with \"reprise run\"" : foreign));
   }
   if (start.size() < static_cast<size_t>(kUserBlockBytes)) {
     return absl::DataLossError(absl::StrCat("it was truncated: it has ", file_bytes, " bytes"));

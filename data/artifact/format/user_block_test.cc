@@ -52,6 +52,8 @@ TEST(UserBlockTest, RefusesEveryFlippedBit) {
 
 TEST(UserBlockTest, SaysWhatIsWrong) {
   EXPECT_THAT(ParseUserBlock("\x89HDF\r\n\x1a\n"), StatusIs(kDataLoss, HasSubstr("not a run file")));
+  EXPECT_THAT(ParseUserBlock("version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 5\n"),
+              StatusIs(kDataLoss, HasSubstr("not a run file: this is a pointer of Git LFS")));
   EXPECT_THAT(ParseUserBlock(""), StatusIs(kDataLoss, HasSubstr("truncated: it has 0 bytes")));
   EXPECT_THAT(ParseUserBlock(File().substr(0, 100)), StatusIs(kDataLoss, HasSubstr("truncated: it has 100 bytes")));
   EXPECT_THAT(ParseUserBlock(File().substr(0, 515)),
