@@ -11,7 +11,11 @@ constexpr MetricDefinition kDefinitions[] = {
     {"frac_unscorable", "share of completions that no reward function could score", "reward process"},
     {"rewards/{function}/mean", "mean over completions of one reward, unweighted"},
     {"rewards/{function}/std", "its standard deviation over completions"},
-    {"loss", "sum of the losses in the last update of each completion; not a measure of progress"},
+    {"loss",
+     "the algorithm's loss, with beta x the divergence, the entropy bonus and the value function's part: mean over the "
+     "minibatches of an iteration, of the last update of each completion; of thoughts with the texts' cross-entropies, "
+     "base_weight x text_nll + talk_weight x mixed_nll; without router_aux_loss_coef x aux_loss; not a measure of "
+     "progress"},
     {"grad_norm",
      "norm before clipping of the gradient of the step's last minibatch with an unmasked token; 0 where there is "
      "none"},
@@ -19,12 +23,18 @@ constexpr MetricDefinition kDefinitions[] = {
     {"num_tokens",
      "tokens of prompts and completions, choices of a bandit, operations of a memory agent, tokens of texts and "
      "thoughts, or decisions of a controller of growing networks, since the phase began"},
-    {"aux_loss", "the routers' load-balancing loss, before its coefficient",
+    {"aux_loss",
+     "the routers' load-balancing loss, before its coefficient: mean over the minibatches of the step's last iteration",
      "run.workload completions, or memory_agent or quiet_star with a router_aux_loss_coef"},
     {"qk_clip/heads", "query heads that QK-clip scaled after the step's last update", "optimizer.qk_clip_threshold"},
     {"qk_clip/largest_logit", "the largest attention logit of that update's passes, before",
      "optimizer.qk_clip_threshold"},
-    {"entropy", "mean over tokens of the policy's entropy at the sampling temperature"},
+    {"entropy", "mean over tokens of the policy's entropy at the sampling temperature, in nats",
+     "a run without morphogenesis.normalizes_entropy"},
+    {"normalized_entropy",
+     "in place of entropy: the same mean of the entropy divided by the logarithm of the number of allowed actions, 0 "
+     "where a single one is",
+     "morphogenesis.normalizes_entropy"},
     {"completions/mean_length", "tokens of a completion, including the end token: mean", "run.workload completions"},
     {"completions/min_length", "least", "run.workload completions"},
     {"completions/max_length", "greatest", "run.workload completions"},
@@ -32,7 +42,10 @@ constexpr MetricDefinition kDefinitions[] = {
      "run.workload completions"},
     {"completions/min_terminated_length", "least", "run.workload completions"},
     {"completions/max_terminated_length", "greatest", "run.workload completions"},
-    {"completions/clipped_ratio", "share of completions truncated at the length limit", "run.workload completions"},
+    {"completions/clipped_ratio",
+     "share of completions truncated at the length limit, or of an environment's episodes that it did not end by "
+     "`done`",
+     "run.workload completions"},
     {"bandit/best_action", "share of the episodes whose action is the best one", "run.workload bandit"},
     {"bandit/regret", "mean over episodes of 1 - the action's reward without noise", "run.workload bandit"},
     {"memory/stage", "stage of the curriculum", "run.workload memory_agent"},
@@ -57,7 +70,10 @@ constexpr MetricDefinition kDefinitions[] = {
     {"thoughts/positions", "thoughts of an episode: mean", "run.workload quiet_star"},
     {"thoughts/reward", "mean over thoughts of their rewards, unweighted", "run.workload quiet_star"},
     {"thoughts/rewarded", "share of thoughts whose reward is above 0", "run.workload quiet_star"},
-    {"text_nll", "mean over the texts' counted tokens of -log p without thoughts", "run.workload quiet_star"},
+    {"text_nll",
+     "mean over the texts' counted tokens of -log p without thoughts; as the next four metrics, the mean over the "
+     "minibatches of the step's last iteration",
+     "run.workload quiet_star"},
     {"text_accuracy", "share of them that are (one of) the most probable ones", "run.workload quiet_star"},
     {"mixed_nll", "the same mean over the counted tokens that thoughts predict, with them", "run.workload quiet_star"},
     {"mixed_accuracy", "share of them that are (one of) the most probable ones", "run.workload quiet_star"},
@@ -73,13 +89,15 @@ constexpr MetricDefinition kDefinitions[] = {
     {"rl/reward", "reward", "quiet_star.paper_metrics"},
     {"rl/avg_reward_100", "reward_moving_average", "quiet_star.paper_metrics"},
     {"rl/policy_loss",
-     "loss/policy_avg, or loss without a value function: with beta x the divergence and the entropy bonus, without the "
-     "texts' cross-entropy",
+     "loss/policy_avg, or without a value function the algorithm's loss: with beta x the divergence and the entropy "
+     "bonus, without the texts' cross-entropies",
      "quiet_star.paper_metrics"},
     {"rl/value_loss", "loss/value_avg: vf_coef / 2 x the mean squared error of the values; 0 without a value function",
      "quiet_star.paper_metrics"},
     {"rl/entropy", "entropy", "quiet_star.paper_metrics"},
-    {"rl/entropy_coefficient", "weight of the entropy bonus after the step's decay", "quiet_star.paper_metrics"},
+    {"rl/entropy_coefficient",
+     "weight of the entropy bonus after the step's decay; with use_adaptive_entropy that of the step",
+     "quiet_star.paper_metrics"},
     {"rl/advantages", "mean over episodes of their advantages", "quiet_star.paper_metrics"},
     {"rl/kl_divergence", "kl, or 0 without a reference", "quiet_star.paper_metrics"},
     {"rl/total_loss", "loss", "quiet_star.paper_metrics"},
@@ -153,7 +171,10 @@ constexpr MetricDefinition kDefinitions[] = {
      "importance_correction"},
     {"sampling/importance_sampling_ratio/min", "least, 1 at most", "importance_correction"},
     {"sampling/importance_sampling_ratio/max", "greatest, 1 at least", "importance_correction"},
-    {"loss/policy_avg", "the policy's part of the loss", "baseline value"},
+    {"loss/policy_avg",
+     "the algorithm's loss without loss/value_avg: with the entropy bonus and beta x the divergence where it is in the "
+     "loss",
+     "baseline value"},
     {"loss/value_avg", "the value function's part, with vf_coef", "baseline value"},
     {"val/clipfrac_avg",
      "share of tokens whose clipped squared error is greater than the unclipped one (cliprange_value)",

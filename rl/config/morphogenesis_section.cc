@@ -61,8 +61,10 @@ void VisitController(config::FieldList& list, MorphogenesisConfig& growth) {
   list.Bool("orthogonal", growth.orthogonal, "Whether the controller's initial weights are orthogonal.");
   list.Bool("normalizes_features", growth.normalizes_features,
             "Whether features are normalised by running statistics of those of earlier steps.");
-  list.Bool("normalizes_entropy", growth.normalizes_entropy,
-            "Whether the entropy of a decision is divided by the logarithm of the number of its allowed actions.");
+  list.Bool(
+      "normalizes_entropy", growth.normalizes_entropy,
+      "Whether the entropy of a decision is divided by the logarithm of the number of its allowed actions: in its "
+      "bonus, for use_adaptive_entropy, and in the metric normalized_entropy, which then replaces entropy.");
 }
 
 absl::StatusOr<std::vector<int64_t>> WidthsOf(absl::string_view key, absl::string_view text) {

@@ -88,11 +88,15 @@ struct StepUpdates {
   // Of this rank's episodes, in the first update, and in the last that saw each: where decisions are dealt, in all
   // updates of the last iteration that saw it.
   std::vector<EpisodeOutcome> first_outcome_N, outcome_N;
-  std::vector<int64_t> iteration_N;   // of outcome_N
-  double grad_norm = 0;               // of the last update
-  int64_t iterations = 0;             // that made an update
-  std::vector<double> approx_kls;     // of the last iteration's minibatches so far, where early stopping looks at it
-  Metrics policy_metrics;             // Policy::OwnMetrics, of the last update
+  std::vector<int64_t> iteration_N;  // of outcome_N
+  double grad_norm = 0;              // of the last update
+  int64_t iterations = 0;            // that made an update
+  std::vector<double> approx_kls;    // of the last iteration's minibatches so far, where early stopping looks at it
+  // Policy::OwnMetrics of the minibatches that the last iteration has evaluated, and their means; and what QK-clip did
+  // after the last update.
+  int64_t metrics_iteration = -1;
+  std::vector<Metrics> metrics_of_minibatch;
+  Metrics policy_metrics;
   int64_t num_mini_batches = 1;       // of an iteration
   std::optional<LoaderStats> loader;  // where minibatches are of single episodes
   PassCounts passes;                  // of this rank

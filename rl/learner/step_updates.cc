@@ -62,6 +62,19 @@ absl::Status ApplyUpdate(const UpdateRate& rate, const GradientResult& gradient,
   return absl::OkStatus();
 }
 
+// Sets the policy's own metrics to their means over the minibatches of the iteration so far, as `loss` is a mean.
+void KeepMetrics(const Minibatch& minibatch, Metrics of_minibatch, StepUpdates* updates) {
+  std::vector<Metrics>& all = updates->metrics_of_minibatch;
+  if (std::exchange(updates->metrics_iteration, minibatch.iteration) != minibatch.iteration) all.clear();
+  all.push_back(std::move(of_minibatch));
+  updates->policy_metrics = all.front();
+  for (size_t m = 0; m < updates->policy_metrics.size(); ++m) {
+    std::vector<double> values;
+    for (const Metrics& metrics : all) values.push_back(metrics[m].second);
+    updates->policy_metrics[m].second = kernels::TreeSum(values) / static_cast<double>(values.size());
+  }
+}
+
 // Returns false if the policy has moved beyond target_kl: then no weight was changed, and the caller must not make
 // further updates in this step.
 absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minibatch, const Objective& objective,
@@ -85,7 +98,7 @@ absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minib
   KeepOutcomes(minibatch, outcome_N, updates);
   if (minibatch.context.first) updates->first_outcome_N = outcome_N;
   if (minibatch.learns) updates->grad_norm = gradient.norm;
-  updates->policy_metrics = tools->parts.policy().OwnMetrics(totals, gradient.sum_M);
+  KeepMetrics(minibatch, tools->parts.policy().OwnMetrics(totals, gradient.sum_M), updates);
   updates->passes += gradient.counts;
   if (!minibatch.learns) return true;
   if (rate.target_kl > 0) {

@@ -197,6 +197,8 @@ absl::StatusOr<StepRecord> GrowthWorkload::DecodeStep(const StepTables& step) co
 
 void GrowthWorkload::AddMetrics(const AlgorithmRow&, const StepRecord& record, Metrics* metrics) const {
   AddGrowthMetrics(rules_, record, metrics);
+  if (!run_.config.morphogenesis.normalizes_entropy) return;
+  for (auto& [name, value] : *metrics) name = name == "entropy" ? "normalized_entropy" : name;
 }
 
 }  // namespace reprise::rl

@@ -230,7 +230,9 @@ absl::StatusOr<StepRecord> QuietStarWorkload::DecodeStep(const StepTables& step)
 
 void QuietStarWorkload::AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const {
   AddThoughtMetrics(record, metrics);
-  if (run_.config.quiet_star.paper_metrics) AddPaperMetrics(algorithm, record, metrics);
+  const double policy_loss = ValueOf(*metrics, "loss");
+  AddTextLosses(run_.config.quiet_star, metrics);
+  if (run_.config.quiet_star.paper_metrics) AddPaperMetrics(algorithm, record, policy_loss, metrics);
 }
 
 QuietStarWorkload::NamedCounts QuietStarWorkload::execution_counts() const { return {{"thoughts", thoughts_}}; }

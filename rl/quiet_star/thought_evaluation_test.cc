@@ -80,6 +80,24 @@ TEST(ThoughtMetricsTest, AreMeansOverThoughts) {
   EXPECT_NEAR(metrics.at("thoughts/coherence"), (1 + std::exp(-2.0)) / 2, 1e-12);
 }
 
+TEST(ThoughtMetricsTest, TheLossIncludesTheCrossEntropiesOfTheTexts) {
+  Metrics all = {{"loss", 0.125}, {"loss/total", 0.125}, {"loss/policy_avg", 0.125}, {"mixed_nll", 2}, {"text_nll", 4}};
+  QuietStarConfig config;
+  config.base_weight = 0.5;
+  config.talk_weight = 0.25;
+  AddTextLosses(config, &all);
+  const std::map<std::string, double> metrics = MapOf(all);
+  EXPECT_EQ(metrics.at("loss"), 2.625);
+  EXPECT_EQ(metrics.at("loss/total"), 2.625);
+  EXPECT_EQ(metrics.at("loss/policy_avg"), 0.125);
+  // Without a value function the policy's loss has no metric of its own.
+  AddPaperMetrics({}, TwoThoughts(), /*policy_loss=*/0.125, &all);
+  EXPECT_EQ(MapOf(all).at("rl/total_loss"), 2.625);
+  Metrics without_values = {{"loss", 2.625}};
+  AddPaperMetrics({}, TwoThoughts(), /*policy_loss=*/0.5, &without_values);
+  EXPECT_EQ(MapOf(without_values).at("rl/policy_loss"), 0.5);
+}
+
 TEST(PaperMetricsTest, AreThirteenUnderTheirNames) {
   Metrics all = {{"reward", 0.25},
                  {"reward_moving_average", 0.5},
@@ -94,7 +112,7 @@ TEST(PaperMetricsTest, AreThirteenUnderTheirNames) {
   const size_t others = all.size();
   AlgorithmRow algorithm;
   algorithm.entropy = {.entropy_coef = 0.5, .decay = 0.5, .floor = 0.1};
-  AddPaperMetrics(algorithm, TwoThoughts(), &all);
+  AddPaperMetrics(algorithm, TwoThoughts(), /*policy_loss=*/-1.0, &all);
   EXPECT_EQ(all.size() - others, 13u);
   const std::map<std::string, double> metrics = MapOf(all);
   EXPECT_EQ(metrics.at("rl/episode"), 3);

@@ -17,17 +17,25 @@ double Mean(const std::vector<double>& values) {
   return kernels::TreeSum(values) / static_cast<double>(std::max<size_t>(1, values.size()));
 }
 
-// Returns a metric; the value of `otherwise` where there is none of that name, and 0 without that either.
-double Value(const Metrics& metrics, absl::string_view name, absl::string_view otherwise = "") {
-  for (const absl::string_view wanted : {name, otherwise}) {
-    const auto found =
-        std::find_if(metrics.begin(), metrics.end(), [&](const auto& named) { return named.first == wanted; });
-    if (found != metrics.end()) return found->second;
-  }
-  return 0;
+bool Has(const Metrics& metrics, absl::string_view name) {
+  return std::any_of(metrics.begin(), metrics.end(), [&](const auto& named) { return named.first == name; });
 }
 
 }  // namespace
+
+double ValueOf(const Metrics& metrics, absl::string_view name) {
+  const auto found =
+      std::find_if(metrics.begin(), metrics.end(), [&](const auto& named) { return named.first == name; });
+  return found == metrics.end() ? 0 : found->second;
+}
+
+void AddTextLosses(const QuietStarConfig& config, Metrics* metrics) {
+  const double of_texts =
+      config.base_weight * ValueOf(*metrics, "text_nll") + config.talk_weight * ValueOf(*metrics, "mixed_nll");
+  for (auto& [name, value] : *metrics) {
+    if (name == "loss" || name == "loss/total") value += of_texts;
+  }
+}
 
 void AddThoughtMetrics(const StepRecord& record, Metrics* metrics) {
   std::vector<double> lengths, positions, rewards, rewarded, coherences;
@@ -51,25 +59,26 @@ void AddThoughtMetrics(const StepRecord& record, Metrics* metrics) {
   metrics->emplace_back("thoughts/rewarded", Mean(rewarded));
 }
 
-void AddPaperMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) {
+void AddPaperMetrics(const AlgorithmRow& algorithm, const StepRecord& record, double policy_loss, Metrics* metrics) {
   std::vector<double> advantages;
   for (const EpisodeRecord& episode : record.episode_N) advantages.push_back(episode.advantage);
   // The published coefficient is reported after its decay. One that adapts is a state, which is known here as it was.
   const double coefficient =
       algorithm.entropy.adaptive ? algorithm.loss.entropy_coef : EntropyCoefficient(algorithm.entropy, {}, record.step);
-  const Metrics paper = {{"rl/episode", static_cast<double>(record.step)},
-                         {"rl/reward", Value(*metrics, "reward")},
-                         {"rl/avg_reward_100", Value(*metrics, "reward_moving_average")},
-                         {"rl/policy_loss", Value(*metrics, "loss/policy_avg", "loss")},
-                         {"rl/value_loss", Value(*metrics, "loss/value_avg")},
-                         {"rl/entropy", Value(*metrics, "entropy")},
-                         {"rl/entropy_coefficient", coefficient},
-                         {"rl/advantages", Mean(advantages)},
-                         {"rl/kl_divergence", Value(*metrics, "kl")},
-                         {"rl/total_loss", Value(*metrics, "loss")},
-                         {"rl/num_thoughts", Value(*metrics, "thoughts/positions")},
-                         {"rl/coherence", Value(*metrics, "thoughts/coherence")},
-                         {"rl/learning_rate", Value(*metrics, "learning_rate")}};
+  const Metrics paper = {
+      {"rl/episode", static_cast<double>(record.step)},
+      {"rl/reward", ValueOf(*metrics, "reward")},
+      {"rl/avg_reward_100", ValueOf(*metrics, "reward_moving_average")},
+      {"rl/policy_loss", Has(*metrics, "loss/policy_avg") ? ValueOf(*metrics, "loss/policy_avg") : policy_loss},
+      {"rl/value_loss", ValueOf(*metrics, "loss/value_avg")},
+      {"rl/entropy", ValueOf(*metrics, "entropy")},
+      {"rl/entropy_coefficient", coefficient},
+      {"rl/advantages", Mean(advantages)},
+      {"rl/kl_divergence", ValueOf(*metrics, "kl")},
+      {"rl/total_loss", ValueOf(*metrics, "loss")},
+      {"rl/num_thoughts", ValueOf(*metrics, "thoughts/positions")},
+      {"rl/coherence", ValueOf(*metrics, "thoughts/coherence")},
+      {"rl/learning_rate", ValueOf(*metrics, "learning_rate")}};
   metrics->insert(metrics->end(), paper.begin(), paper.end());
 }
 

@@ -56,7 +56,8 @@ void Trainer::BeginStep(const rl::StepRecord& record) {
     memory_.num_tokens += static_cast<double>(rl::CompletionOf(e).tokens.size() + rl::CompletionOf(task).tokens.size());
   }
   outcomes_.assign(episodes_.size(), {});
-  grad_norm_ = aux_loss_ = 0;
+  grad_norm_ = 0;
+  iteration_ = -1;
 }
 
 double Trainer::Temperature() const {
@@ -368,7 +369,9 @@ bool Trainer::Update(const rl::StepRecord& record, const Minibatch& minibatch, S
     approx_kl += part.approx_kl;
   }
   const Var balance = Balance(record, &pass);
-  aux_loss_ = balance.number();
+  if (iteration_ != minibatch.iteration) aux_losses_.clear();
+  iteration_ = minibatch.iteration;
+  aux_losses_.push_back(balance.number());
   if (context.normalizer.tokens == 0) return true;  // nothing is learned, nothing changes
   pass.tape.Backward(loss + parts_.model.router_aux_loss_coef * balance);
   const Vector& g = pass.tape.gradient();

@@ -130,7 +130,9 @@ class Trainer {
 
   // Of the current step.
   Row row_;
-  double entropy_coef_ = 0, grad_norm_ = 0, aux_loss_ = 0;
+  double entropy_coef_ = 0, grad_norm_ = 0;
+  Vector aux_losses_;  // of the last iteration's minibatches
+  int64_t iteration_ = -1;
   Vector baseline_P_;  // with a greedy or optimal baseline
   std::vector<Episode> episodes_;
   std::vector<Outcome> outcomes_;

@@ -22,7 +22,7 @@ void Summarize(const std::string& name, const Vector& values, Metrics* metrics) 
 
 Metrics Trainer::MetricsOf(const rl::StepRecord& record, const State& state) const {
   Metrics metrics = {{"grad_norm", grad_norm_},
-                     {"aux_loss", aux_loss_},
+                     {"aux_loss", Mean(aux_losses_)},
                      {"learning_rate", LearningRate(record.step)},
                      {"num_tokens", memory_.num_tokens}};
   if (a_.kl.schedule != rl::KlSchedule::kFixed) metrics["kl_coef"] = row_.beta;
