@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/io/foreign_format.h"
 #include "core/io/read_file.h"
+#include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 
 namespace reprise::data {
@@ -49,6 +50,10 @@ std::vector<std::string> Cifar10FileNames() {
 }
 
 absl::StatusOr<Cifar10> ReadCifar10(FileSystem& files, const std::string& folder, const Cifar10Limits& limits) {
+  const absl::StatusOr<FileInfo> info = files.Stat(folder);
+  if (info.ok() && !info->is_directory) {
+    return absl::InvalidArgumentError(absl::StrCat(folder, " is a file: ", kRemedy));
+  }
   Cifar10 result;
   const std::vector<std::string> names = Cifar10FileNames();
   for (const std::string& name : names) {
@@ -58,13 +63,7 @@ absl::StatusOr<Cifar10> ReadCifar10(FileSystem& files, const std::string& folder
     if (absl::IsNotFound(bytes.status())) {
       return absl::NotFoundError(absl::StrCat(path, " is missing: ", kRemedy));
     }
-    if (absl::IsResourceExhausted(bytes.status())) {
-      return absl::DataLossError(absl::StrCat(path, " is larger than the ", limits.records * kRecordBytes,
-                                              " bytes of a batch of CIFAR-10: download cifar-10-binary.tar.gz again"));
-    }
-    if (!bytes.ok()) {
-      return absl::Status(bytes.status().code(), absl::StrCat(bytes.status().message(), ": ", kRemedy));
-    }
+    if (!bytes.ok()) return WithContext(bytes.status(), "the images of morphogenesis.data_path");
     RETURN_IF_ERROR(AppendImages(*bytes, path, limits.records, is_train ? limits.train : limits.validation,
                                  is_train ? &result.splits.train : &result.splits.validation));
     result.sha256_of_file.push_back(Sha256(*bytes));

@@ -1,11 +1,13 @@
 #include "data/images/cifar10.h"
 
+#include <cerrno>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
 #include "core/io/fake_file_system.h"
 #include "core/io/file_system.h"
+#include "core/status/conditions.h"
 #include "core/testing/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -64,8 +66,16 @@ TEST_F(Cifar10Test, AMissingFileSaysWhereToGetIt) {
 TEST_F(Cifar10Test, AFileInPlaceOfTheFolderSaysWhatToName) {
   const std::string file = absl::StrCat(::testing::TempDir(), "/data_batch_1.bin");
   ASSERT_OK(WriteFileAtomically(PosixFileSystem(), file, "x"));
-  EXPECT_THAT(ReadCifar10(PosixFileSystem(), file, kSmall).status().message(),
-              HasSubstr("Not a directory: morphogenesis.data_path must name a folder"));
+  EXPECT_THAT(ReadCifar10(PosixFileSystem(), file, kSmall),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("data_batch_1.bin is a file: morphogenesis.data_path must name a folder")));
+}
+
+TEST_F(Cifar10Test, AnErrorOfTheDiskStaysOne) {
+  files_.FailCall(files_.calls() + 2, EACCES);  // after the look at the folder and at the first file
+  const absl::Status status = ReadCifar10(files_, "/cifar", kSmall).status();
+  EXPECT_TRUE(IsFileError(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("morphogenesis.data_path"));
 }
 
 TEST_F(Cifar10Test, AFileOfAnotherSizeIsDamaged) {

@@ -27,6 +27,8 @@ namespace reprise::models {
 namespace {
 
 constexpr int64_t kMostConfigBytes = int64_t{1} << 20;
+// Of adapters. Two of them, and two projections of activations, are multiplied with each other in a layer.
+constexpr float kGreatestElement = 1e4f;
 constexpr absl::string_view kConfigFile = kAdapterFiles[0], kWeightsFile = kAdapterFiles[1];
 
 absl::Status RequireTheSame(const LoraConfig& stored, const LoraConfig& lora) {
@@ -163,9 +165,13 @@ absl::Status LoadAdapters(const std::string& directory, const DecoderConfig& con
                                                      ToString(tensor.shape), "; the model asks for ",
                                                      ToString(spec.shape)));
     }
-    RETURN_IF_ERROR(WithContext(
-        ConvertToFloat32(tensor, weights.subspan(static_cast<size_t>(spec.offset), static_cast<size_t>(spec.size))),
-        path));
+    const absl::Span<float> values = weights.subspan(static_cast<size_t>(spec.offset), static_cast<size_t>(spec.size));
+    RETURN_IF_ERROR(WithContext(ConvertToFloat32(tensor, values), path));
+    if (const std::optional<size_t> at = FirstBeyond(kGreatestElement, values)) {
+      return absl::DataLossError(absl::StrCat(path, ": tensor ", spec.name, ", element ", *at, ": ", values[*at],
+                                              "; no training makes an element beyond ", kGreatestElement,
+                                              ", and a model with such an adapter computes nothing that is finite"));
+    }
   }
   return absl::OkStatus();
 }

@@ -172,6 +172,13 @@ TEST_F(PeftDirectoryTest, NothingIsWrittenOfAWeightThatIsNotFinite) {
   EXPECT_FALSE(std::filesystem::exists(Path("adapter_model.safetensors")));
 }
 
+TEST_F(PeftDirectoryTest, AnElementThatNoTrainingMakesIsRefused) {
+  model_->mutable_parameters()[5] = 9e17f;
+  ASSERT_OK(Save());
+  EXPECT_THAT(Load(LoraTestConfig()),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("element 5: 9e+17; no training")));
+}
+
 TEST_F(PeftDirectoryTest, TheMergedModelComputesTheSameHiddenStates) {
   DecoderConfig config = LoraTestConfig();
   std::vector<float> merged = testing::RandomBase(config, 5);

@@ -85,6 +85,14 @@ absl::StatusOr<std::vector<EpisodeRecord>> BanditWorkload::Replay(const StepReco
       return absl::DataLossError(
           absl::StrCat("the run's step ", stored.step, " lacks prompt ", task.prompt, " sample ", sample));
     }
+    const size_t action = static_cast<size_t>(ActionOf(stored.episode_N[at]));
+    const std::vector<uint8_t>& allowed_A = ProblemOf(task).allowed_A;
+    if (action >= allowed_A.size() || allowed_A[action] == 0) {
+      return absl::DataLossError(absl::StrCat("the run's step ", stored.step, ", prompt ", task.prompt, ", sample ",
+                                              sample, " has action ", action,
+                                              ", which its problem does not allow: the run was not made with its "
+                                              "configuration"));
+    }
     episode_G.push_back(BanditEpisode(task, sample, ActionOf(stored.episode_N[at])));
   }
   return episode_G;

@@ -8,6 +8,7 @@
 #include "core/digest/sha256.h"
 #include "core/io/read_file.h"
 #include "core/random/draw.h"
+#include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/images/cifar10.h"
 #include "data/jsonl/shuffled_index.h"
@@ -72,13 +73,14 @@ absl::StatusOr<data::StorySplits> StoriesOf(const MorphogenesisConfig& config, u
   const data::StoryCounts counts = {config.block_size, config.train_examples, config.validation_examples};
   if (config.data_path.empty()) return data::GeneratedStories(seed, counts);
   const absl::StatusOr<std::string> read = ReadFile(files, config.data_path, kMostTextBytes);
-  if (!read.ok()) {
+  if (absl::IsNotFound(read.status()) || absl::IsInvalidArgument(read.status())) {
     return absl::Status(
         read.status().code(),
         absl::StrCat(read.status().message(),
                      ": with the task tinystories, morphogenesis.data_path must name a text file, or be "
                      "empty for generated stories"));
   }
+  if (!read.ok()) return WithContext(read.status(), "the stories of morphogenesis.data_path");
   const std::string& text = *read;
   ASSIGN_OR_RETURN(data::StorySplits splits, data::SplitText(text, config.data_path, counts));
   files_read->push_back({GrowthFileNames(config)[0], Sha256(text)});

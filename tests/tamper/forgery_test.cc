@@ -230,6 +230,22 @@ TEST(ForgeryTest, AStoredConfigurationOfAnotherModelIsRejectedBeforeTheModelIsMa
   }
 }
 
+// With another seed the run has other problems, which do not allow some of the actions that it stores.
+TEST(ForgeryTest, AnActionThatItsProblemDoesNotAllowIsRejected) {
+  const TrainedRun original = Train("tests/workloads/quick_bandit.toml", {"bandit.masked_share=0.5"}, {});
+  const auto set_seed = [](RunHeader& header) {
+    std::string& text = header.config_text;
+    const size_t begin = text.find("run.seed = ");
+    text.replace(begin, text.find('\n', begin) - begin, "run.seed = 987654");
+  };
+  const std::string run = UniqueTemporaryPath() + ".h5";
+  std::ofstream(run, std::ios::binary) << CopyRun(Contents(original.file()), {.header = set_seed}).value();
+  const ProcessResult result = RunProcess({"pipelines/reproduce", run}, {});
+  EXPECT_EQ(result.exit_code, kDataLoss) << result.err;
+  EXPECT_THAT(result.err, ::testing::HasSubstr("which its problem does not allow"));
+  std::filesystem::remove(run);
+}
+
 // The first step of training would be drawn before its record is missed.
 TEST(ForgeryTest, AFinishedRunWithoutStepsOfTrainingIsRejected) {
   const CopyEdits edits = {.steps = [](std::vector<StoredStep>& steps) { steps.resize(2); },

@@ -116,6 +116,8 @@ TEST(ProcessEnvironmentTest, RejectsInvalidReplies) {
                {R"("observation":"x","reward":null,"done":false)",
                 "its reward is null, which is allowed only in the reply to score"},
                {R"("observation":"x","reward":1e999,"done":false)", ""},
+               {R"("observation":"x","reward":1e18,"done":false)", "rewards are from -1e9 to 1e9"},
+               {R"("features":[1e18],"reward":0,"done":false)", "it is not a number from -1e9 to 1e9"},
                {R"("observation":7,"reward":0,"done":false)", "expected a string"},
                {R"("observation":"x","features":[1],"reward":0,"done":false)", "both an observation and features"},
                {R"("features":[],"reward":0,"done":false)", "it has 0 features; an observation has 1 to 4096"},

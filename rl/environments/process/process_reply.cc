@@ -16,6 +16,10 @@
 namespace reprise::rl {
 namespace {
 
+// As that of environment.turn_reward: sums, weights and squares of such numbers remain within bounds.
+constexpr double kMostReward = 1e9;
+constexpr double kMostFeature = 1e9;
+
 // Returns InvalidArgument unless every member of the object is "id" or one of `known`.
 absl::Status CheckMembers(const JsonValue& object, const std::vector<absl::string_view>& known) {
   ASSIGN_OR_RETURN(const auto members, object.Members());
@@ -38,8 +42,8 @@ absl::StatusOr<double> RewardOf(const JsonValue& reply) {
   if (is_null) return reply.Error("its reward is null, which is allowed only in the reply to score");
   ASSIGN_OR_RETURN(const JsonValue value, reply.Get("reward"));
   ASSIGN_OR_RETURN(const double reward, value.Number());
-  if (!IsWithinBounds(reward)) {
-    return value.Error("it is not a valid reward: rewards are finite, at most 1e18, and not subnormal");
+  if (!IsWithinBounds(reward) || std::fabs(reward) > kMostReward) {
+    return value.Error("it is not a valid reward: rewards are from -1e9 to 1e9, and not subnormal");
   }
   return reward;
 }
@@ -59,7 +63,7 @@ absl::Status ReadFeatures(const JsonValue& json, std::vector<double>* features) 
   }
   for (const JsonValue& element : elements) {
     ASSIGN_OR_RETURN(const double feature, element.Number());
-    if (!std::isfinite(feature)) return element.Error("it is not finite");
+    if (!(std::fabs(feature) <= kMostFeature)) return element.Error("it is not a number from -1e9 to 1e9");
     features->push_back(feature);
   }
   return absl::OkStatus();
