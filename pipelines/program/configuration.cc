@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "core/config/resolve.h"
 #include "core/config/toml_reader.h"
+#include "core/digest/sha256.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
@@ -17,6 +18,7 @@
 #include "rl/config/check.h"
 #include "rl/config/unread_keys.h"
 #include "rl/config/workload_keys.h"
+#include "rl/run/path_keys.h"
 
 namespace reprise {
 namespace {
@@ -94,6 +96,19 @@ bool IsOfSections(absl::string_view argument, const std::vector<std::string>& se
   });
 }
 
+// Makes the paths that the file gives relative to the working directory instead of the file's.
+void PlacePaths(const std::string& path, rl::ResolvedConfig* resolved) {
+  const std::string directory = absl::StrContains(path, '/') ? DirectoryOf(path) : "";
+  for (const rl::PathKey& key : rl::PathKeys()) {
+    const auto origin = resolved->origins.find(absl::StrCat(key.section, ".", key.key));
+    if (origin == resolved->origins.end() || origin->second == config::kFromOverride) continue;
+    std::string& value = key.path(resolved->config);
+    value = rl::PathFrom(directory, value);
+  }
+  resolved->canonical = rl::CanonicalConfig(resolved->config);
+  resolved->digest = Sha256(resolved->canonical);
+}
+
 absl::StatusOr<std::string> ReadText(const std::string& path) {
   const absl::StatusOr<FileInfo> info = PosixFileSystem().Stat(path);
   if (info.ok() && !info->is_directory && info->size > kMostConfigurationBytes) {
@@ -125,6 +140,7 @@ absl::StatusOr<rl::ResolvedConfig> LoadConfiguration(const std::string& path, co
     logger->Warning(absl::StrCat("ignored in ", name, ", because nothing reads it with the command line's settings: ",
                                  absl::StrJoin(left_out, ", ")));
   }
+  PlacePaths(path, &resolved);
   return resolved;
 }
 

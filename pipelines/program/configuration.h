@@ -21,8 +21,9 @@ struct KeyEdits {
   std::vector<std::string> unset = {};  // "section.key"
 };
 
-// Reads and resolves a configuration file. A key of the file that is read without the command line's changes, but not
-// with them, is ignored; such keys are logged as a warning to `logger`, unless it is null.
+// Reads and resolves a configuration file. Its paths are relative to it, those of the command line to the working
+// directory; the result has all as this process can open them. A key of the file that is read without the command
+// line's changes, but not with them, is ignored; such keys are logged as a warning to `logger`, unless it is null.
 absl::StatusOr<rl::ResolvedConfig> LoadConfiguration(const std::string& path, const KeyEdits& edits, Logger* logger);
 
 // The same, checked for a number of ranks, but not for unread keys (rl/config/unread_keys.h).

@@ -90,6 +90,10 @@ A value given on the command line, `--set rollout.num_generations=16`, overrides
 default; `--unset rollout.num_generations` removes the file's value. An unknown key is an error.
 `validate CONFIG --print-config` prints every value with its origin. Names and defaults follow TRL where TRL has them.
 
+Paths (`model.path`, `data.path`, `evaluation.path`, `morphogenesis.data_path`) in a file are relative to that file, also
+in the file of a sweep; those of `--set` are relative to the working directory. A run stores digests of what they lead to
+and no paths. `process.command` is no path: the shell runs it in the working directory.
+
 )";
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/io/file_system.h"
 #include "core/status/check.h"
 #include "rl/completions/data_file.h"
 #include "rl/config/workload_keys.h"
@@ -41,6 +44,18 @@ const PathKey& PathKeyOf(absl::string_view flag, const Config& config) {
   if (found == std::end(kPathKeys)) found = std::find_if(std::begin(kPathKeys), std::end(kPathKeys), has_flag);
   CHECK(found != std::end(kPathKeys));
   return *found;
+}
+
+const PathKey* FindPathKey(absl::string_view name) {
+  for (const PathKey& key : kPathKeys) {
+    if (name == absl::StrCat(key.section, ".", key.key)) return &key;
+  }
+  return nullptr;
+}
+
+std::string PathFrom(absl::string_view directory, absl::string_view path) {
+  const bool is_placed = path.empty() || absl::StartsWith(path, "/");
+  return is_placed ? std::string(path) : JoinPath(directory, path);
 }
 
 Config WithoutPaths(Config config) {

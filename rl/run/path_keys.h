@@ -32,6 +32,13 @@ absl::Span<const PathKey> PathKeys();
 // unknown flag is a failed check. Pure.
 const PathKey& PathKeyOf(absl::string_view flag, const Config& config);
 
+// Returns the key of this name, "data.path"; nullptr if it is none of a path. Pure.
+const PathKey* FindPathKey(absl::string_view name);
+
+// Returns a path that is relative to `directory` ("": the working directory) as one that this process can open; an
+// absolute or empty one as it is. Pure.
+std::string PathFrom(absl::string_view directory, absl::string_view path);
+
 // Returns the configuration as it is stored and hashed: with "external" in place of paths, since the files' digests,
 // not their paths, are the run's identity. Pure.
 Config WithoutPaths(Config config);

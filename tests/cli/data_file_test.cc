@@ -40,6 +40,25 @@ TEST(DataFileTest, IsRequiredAndIdentifiedByItsContents) {
   EXPECT_THAT(bad.err, HasSubstr("--data: data/problems is not the run's file: sha256 "));
 }
 
+// The working directory of the verbs is another one than the configuration's.
+TEST(DataFileTest, APathInAConfigurationIsRelativeToItsFileAndThatOfTheCommandLineToTheWorkingDirectory) {
+  const std::string directory = MakeDirectory();
+  WriteFile(directory, "sums.jsonl", Problems(5));
+  const std::string config =
+      WriteFile(directory, "run.toml", std::string(kTinyRun) + "[data]\npath = \"sums.jsonl\"\n");
+  const std::string output = UniqueTemporaryPath();
+  const ProcessResult begun = RunVerb("train", {config, "--output", output, "--stop-after-step", "1", "--quiet"});
+  ASSERT_EQ(begun.exit_code, 0) << begun.err;
+  const ProcessResult resumed = RunVerb("train", {config, "--output", output, "--resume", "--quiet"});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(RunVerb("validate", {config, "--quiet"}).exit_code, 0);
+  EXPECT_EQ(RunVerb("validate", {config, "--set", "data.path=sums.jsonl"}).exit_code, 64) << "there is none here";
+  EXPECT_EQ(Contents(output + "/run.h5").find("sums.jsonl"), std::string::npos);
+  EXPECT_EQ(RunVerb("evaluate", {output + "/model", "--config", config, "--quiet"}).exit_code, 0);
+  const ProcessResult printed = RunVerb("validate", {config, "--print-config"});
+  EXPECT_THAT(printed.out, HasSubstr("path = \"" + directory + "/sums.jsonl\""));
+}
+
 TEST(DataFileTest, AnErrorInItIsReportedWithItsLine) {
   const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", kTinyRun);
   const auto validate = [&](const std::string& contents) {
