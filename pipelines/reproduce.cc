@@ -23,6 +23,7 @@
 #include "pipelines/stored/phase_name.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/stored_weights.h"
+#include "pipelines/sweeps/stage_progress.h"
 #include "pipelines/sweeps/sweep_folder.h"
 #include "pipelines/sweeps/trial_outcome.h"
 #include "pipelines/sweeps/verify_sweep.h"
@@ -300,8 +301,10 @@ absl::StatusOr<int> ReproduceSweep(const ReproduceFlags& flags, const CommonFlag
   if (!common.check) {
     ASSIGN_OR_RETURN(watchdog, WatchReader(config.execution, "reproduction", flags.run_path, comm));
   }
-  ASSIGN_OR_RETURN(const SweepCheck check,
-                   AgreeOk(comm, CheckSweep(PosixFileSystem(), flags.run_path, flags.samples.value_or(kSamples))));
+  StageProgress progress(&logger);
+  const auto report = [&](absl::string_view what, int64_t done, int64_t all) { progress.Update(what, done, all); };
+  ASSIGN_OR_RETURN(const SweepCheck check, AgreeOk(comm, CheckSweep(PosixFileSystem(), flags.run_path,
+                                                                    flags.samples.value_or(kSamples), report)));
   if (watchdog != nullptr) watchdog->Enter({.kind = RunPhase::kSweep});
   std::string difference = check.difference;
   int64_t steps = 0;

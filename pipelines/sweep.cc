@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/comm/agree.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
@@ -119,6 +120,16 @@ absl::StatusOr<SweepPlan> Plan(const std::string& path, const CommonFlags& commo
   return AgreeOk(comm, PlanSweep(path, common.keys, largest_team));
 }
 
+// Variants may be compared that differ in more than the sweep's file says.
+void WarnOfOtherDifferences(const SweepPlan& plan, Logger& logger) {
+  if (plan.also_differing.empty()) return;
+  logger.Warning(
+      absl::StrCat("variants of one problem also differ in keys that the sweep's file does not vary, which "
+                   "come with another key, as algorithm.name, or from another configuration: ",
+                   absl::StrJoin(plan.also_differing, ", "),
+                   "; set those that you do not mean to compare in [settings]"));
+}
+
 absl::StatusOr<int> RunVerb(const SweepFlags& flags, const CommonFlags& common, SweepRequest request,
                             Communicator& comm, Logger& logger) {
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
@@ -134,6 +145,7 @@ absl::StatusOr<int> RunVerb(const SweepFlags& flags, const CommonFlags& common, 
   }
   const int largest = *std::max_element(request.teams.begin(), request.teams.end());
   ASSIGN_OR_RETURN(request.plan, Plan(flags.path, common, largest, comm));
+  if (comm.rank() == 0 && !common.check) WarnOfOtherDifferences(request.plan, logger);
   if (flags.dry_run) {
     if (comm.rank() == 0 && !common.check) PrintPlan(request.plan, common.json);
     return kExitOk;

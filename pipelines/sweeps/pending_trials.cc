@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/io/read_file.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/find_run.h"
 #include "pipelines/sweeps/attempts.h"
@@ -45,7 +46,9 @@ absl::StatusOr<PendingTrials> FindPendingTrials(FileSystem& files, const std::st
       ASSIGN_OR_RETURN(attempts, LoadAttempts(files, directory));
     }
     if (attempts.lost >= most_attempts) {
-      RETURN_IF_ERROR(WriteFailure(files, directory, GivenUp(attempts.lost)));
+      // A complete run counts, whatever happened after it.
+      ASSIGN_OR_RETURN(const bool has_run, Exists(files, JoinPath(directory, "run.h5")));
+      if (!has_run) RETURN_IF_ERROR(WriteFailure(files, directory, GivenUp(attempts.lost)));
       pending.given_up.push_back(i);
     } else {
       (attempts.is_suspect ? pending.alone : pending.shared).push_back(i);

@@ -15,9 +15,10 @@ namespace reprise {
 
 // Trials that have not ended, by index.
 struct PendingTrials {
-  std::vector<int64_t> shared;    // may be executed beside each other, in any order
-  std::vector<int64_t> alone;     // suspects (attempts.h), for the end: the one with the fewest lost attempts first
-  std::vector<int64_t> given_up;  // have lost as many attempts as they may; their failures are written
+  std::vector<int64_t> shared;  // may be executed beside each other, in any order
+  std::vector<int64_t> alone;   // suspects (attempts.h), for the end: the one with the fewest lost attempts first
+  std::vector<int64_t>
+      given_up;  // have lost as many attempts as they may; their failures are written, of those without a run.h5
 };
 
 // Sorts `trials`, those that this process works on, and notes the deaths of attempts that earlier executions of the

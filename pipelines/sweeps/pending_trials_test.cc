@@ -70,7 +70,7 @@ TEST_F(PendingTrialsTest, ATrialThatDiesAloneIsGivenUpAtItsLimitAndTriedAgainWit
   EXPECT_THAT(pending.shared, ElementsAre(0, 2, 3));
   EXPECT_THAT(pending.alone, IsEmpty());
   EXPECT_THAT(pending.given_up, ElementsAre(1));
-  ASSERT_OK_AND_ASSIGN(const TrialOutcome outcome, ReadOutcome(files_, DirectoryOf("b"), plan_.trials[1]));
+  ASSERT_OK_AND_ASSIGN(const TrialOutcome outcome, ReadOutcome(files_, DirectoryOf("b"), plan_.axes, plan_.trials[1]));
   EXPECT_EQ(outcome.status, TrialStatus::kFailed);
   EXPECT_EQ(outcome.code, "ABORTED");
   EXPECT_EQ(outcome.sentence, GivenUp(2).message());

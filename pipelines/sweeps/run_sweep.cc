@@ -17,6 +17,7 @@
 #include "pipelines/program/program.h"
 #include "pipelines/sweeps/attempts.h"
 #include "pipelines/sweeps/pending_trials.h"
+#include "pipelines/sweeps/stage_progress.h"
 #include "pipelines/sweeps/stored_plan.h"
 #include "pipelines/sweeps/sweep_folder.h"
 #include "pipelines/sweeps/teams/deal_trials.h"
@@ -91,7 +92,7 @@ class Sweep {
   const bool is_root_;
   Communicator& comm_;
   FileSystem& files_;
-  const StoredPlan plan_;
+  StoredPlan plan_;
   Logger& logger_;
   Logger team_logger_;
 
@@ -105,6 +106,10 @@ class Sweep {
 
 // Called on rank 0 only.
 absl::StatusOr<PendingTrials> Sweep::Open() {
+  if (!request_.check) {  // all files are read for this
+    AddFiles(request_.plan, &plan_);
+    TakeStoredFiles(files_, request_.output, &plan_);
+  }
   RETURN_IF_ERROR(CheckFolder(files_, request_.output, plan_));
   if (request_.check) return PendingTrials();
   RETURN_IF_ERROR(OpenFolder(files_, request_.output, plan_));
@@ -146,6 +151,8 @@ absl::StatusOr<PendingTrials> Sweep::AgreeOnPending() {
     bytes.copy(reinterpret_cast<char*>(trials->data()), bytes.size());
   }
   RETURN_IF_ERROR(comm_.Broadcast(0, AsWritableBytes(absl::MakeSpan(&execution_, 1))));
+  ASSIGN_OR_RETURN(const std::string plan, BroadcastBytes(comm_, 0, PlanText(plan_)));
+  ASSIGN_OR_RETURN(plan_, AgreeOk(comm_, ParsePlan(plan)));  // with the files' digests, which rank 0 has read
   return pending;
 }
 
@@ -191,6 +198,7 @@ absl::Status Sweep::RunTrial(Communicator& team, int64_t index) {
   ASSIGN_OR_RETURN(request.resume, HasRun(team, directory));
   request.interrupt = request_.interrupt;
   request.remedy = kContinues;
+  request.files = plan_.trials[static_cast<size_t>(index)].files;
   // The steps of a trial are in its own files; here is only what needs attention.
   Logger logger({.rank = team.rank(), .verbosity = Verbosity::kQuiet, .prefix = NameOf(index) + ": "});
   const absl::Status status = TrainRun(request, team, logger).status();
@@ -202,6 +210,13 @@ absl::Status Sweep::RunTrial(Communicator& team, int64_t index) {
 
 // Called on rank 0 of the team that executed the trial, as ReportEnd.
 absl::Status Sweep::Fail(int64_t index, const absl::Status& error) {
+  ASSIGN_OR_RETURN(const bool has_run, Exists(files_, JoinPath(DirectoryOf(index), "run.h5")));
+  if (has_run) {  // the run counts; what failed came after it
+    trial_logger().Warning(absl::StrCat("trial ", NameOf(index), " is complete, but not its model: ", error.message()));
+    RETURN_IF_ERROR(ForgetAttempts(files_, DirectoryOf(index)));
+    ReportEnd(index);
+    return absl::OkStatus();
+  }
   RETURN_IF_ERROR(WriteFailure(files_, DirectoryOf(index), error));
   RETURN_IF_ERROR(ForgetAttempts(files_, DirectoryOf(index)));
   trial_logger().Warning(absl::StrCat("trial ", NameOf(index), " failed: ", error.message()));
@@ -250,10 +265,9 @@ absl::Status Sweep::RunTrials(const PendingTrials& pending) {
 
 absl::StatusOr<bool> Sweep::HaveAllEnded() {
   for (int64_t i = 0; i < static_cast<int64_t>(plan_.trials.size()); ++i) {
-    ASSIGN_OR_RETURN(const bool is_finished, IsFinished(files_, DirectoryOf(i)));
-    if (is_finished) continue;
+    ASSIGN_OR_RETURN(const bool has_run, Exists(files_, JoinPath(DirectoryOf(i), "run.h5")));
     ASSIGN_OR_RETURN(const bool has_failed, Exists(files_, JoinPath(DirectoryOf(i), kFailureFile)));
-    if (!has_failed) return false;
+    if (!has_run && !has_failed) return false;
   }
   return true;
 }
@@ -267,8 +281,10 @@ absl::StatusOr<std::optional<SweepResult>> Sweep::End() {
       return std::nullopt;
     }
   }
-  ASSIGN_OR_RETURN(std::vector<TrialOutcome> outcomes, ReadOutcomes(files_, request_.output, plan_));
-  SweepResult result = {.table = MakeTable(plan_, std::move(outcomes)), .table_digest = {}, .table_sha256 = {}};
+  StageProgress progress(&logger_);
+  const auto report = [&](absl::string_view what, int64_t done, int64_t all) { progress.Update(what, done, all); };
+  ASSIGN_OR_RETURN(std::vector<TrialOutcome> outcomes, ReadOutcomes(files_, request_.output, plan_, report));
+  SweepResult result = {.table = MakeTable(plan_, std::move(outcomes), report), .table_digest = {}, .table_sha256 = {}};
   ASSIGN_OR_RETURN(const TableBytes bytes, EncodeTable(result.table));
   RETURN_IF_ERROR(WriteTable(files_, request_.output, bytes));
   ASSIGN_OR_RETURN(const TableFile file, ParseTableFile(bytes.h5, kTableFile));

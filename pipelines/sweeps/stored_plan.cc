@@ -2,16 +2,22 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "core/config/field_list.h"
+#include "core/config/resolve.h"
 #include "core/config/unknown_name.h"
 #include "core/digest/sha256.h"
 #include "core/json/json.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
-#include "rl/config/load.h"
+#include "pipelines/sweeps/trial_facts.h"
+#include "rl/config/config.h"
+#include "rl/run/input_files.h"
 #include "rl/run/path_keys.h"
 
 namespace reprise {
@@ -58,12 +64,40 @@ absl::StatusOr<CompareOptions> ParseCompare(const JsonValue& object) {
   return options;
 }
 
-absl::StatusOr<PlannedTrial> ParseTrial(const JsonValue& object, size_t axes) {
+using FileSets = std::vector<std::vector<ExternalFile>>;  // each once: most trials read the same files
+
+absl::StatusOr<std::vector<ExternalFile>> ParseFiles(const JsonValue& object) {
+  ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, object.Elements());
+  std::vector<ExternalFile> files;
+  for (const JsonValue& element : elements) {
+    ExternalFile& file = files.emplace_back();
+    ASSIGN_OR_RETURN(file.name, TextOf(element, "name"));
+    ASSIGN_OR_RETURN(const std::string hex, TextOf(element, "sha256"));
+    ASSIGN_OR_RETURN(file.sha256, DigestFromHex(hex));
+  }
+  return files;
+}
+
+absl::StatusOr<std::vector<size_t>> ParseVaried(const JsonValue& object, size_t axes) {
+  ASSIGN_OR_RETURN(const JsonValue value, object.Get("varied"));
+  ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, value.Elements());
+  std::vector<size_t> varied;
+  for (const JsonValue& element : elements) {
+    ASSIGN_OR_RETURN(const int64_t axis, element.Integer(0, static_cast<int64_t>(axes) - 1));
+    varied.push_back(static_cast<size_t>(axis));
+  }
+  return varied;
+}
+
+absl::StatusOr<PlannedTrial> ParseTrial(const JsonValue& object, size_t axes, const FileSets& sets) {
   PlannedTrial trial;
   ASSIGN_OR_RETURN(trial.name, TextOf(object, "name"));
   ASSIGN_OR_RETURN(const JsonValue base, object.Get("base"));
   ASSIGN_OR_RETURN(trial.base, base.Integer(0, kMostWhole));
   ASSIGN_OR_RETURN(trial.arm, TextOf(object, "variant"));
+  ASSIGN_OR_RETURN(trial.named, TextOf(object, "named"));
+  ASSIGN_OR_RETURN(trial.draw, TextOf(object, "draw"));
+  ASSIGN_OR_RETURN(trial.varied, ParseVaried(object, axes));
   ASSIGN_OR_RETURN(trial.problem, TextOf(object, "problem"));
   ASSIGN_OR_RETURN(trial.config_sha256, TextOf(object, "config_sha256"));
   ASSIGN_OR_RETURN(const JsonValue seed, object.Get("seed"));
@@ -71,7 +105,18 @@ absl::StatusOr<PlannedTrial> ParseTrial(const JsonValue& object, size_t axes) {
   ASSIGN_OR_RETURN(trial.settings, TextsOf(object, "settings"));
   if (trial.settings.size() != axes) return object.Error("its settings are not those of the plan's axes");
   if (!IsFolderName(trial.name)) return object.Error("its name is not that of a trial");
+  ASSIGN_OR_RETURN(const JsonValue files, object.Get("files"));
+  ASSIGN_OR_RETURN(const int64_t set, files.Integer(0, static_cast<int64_t>(sets.size()) - 1));
+  trial.files = sets[static_cast<size_t>(set)];
   return trial;
+}
+
+absl::Status CheckAxes(const std::vector<std::string>& axes) {
+  rl::Config config;
+  config::FieldList fields;
+  Visit(fields, config);
+  for (const std::string& axis : axes) RETURN_IF_ERROR(config::FindByName(axis, fields).status());
+  return absl::OkStatus();
 }
 
 absl::StatusOr<StoredPlan> Parse(absl::string_view text) {
@@ -79,13 +124,20 @@ absl::StatusOr<StoredPlan> Parse(absl::string_view text) {
   const JsonValue root = document.root();
   StoredPlan plan;
   ASSIGN_OR_RETURN(plan.axes, TextsOf(root, "axes"));
+  RETURN_IF_ERROR(CheckAxes(plan.axes));
   ASSIGN_OR_RETURN(const JsonValue compare, root.Get("compare"));
   ASSIGN_OR_RETURN(plan.compare, ParseCompare(compare));
   ASSIGN_OR_RETURN(const JsonValue trials, root.Get("trials"));
   ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, trials.Elements());
+  FileSets sets;
+  ASSIGN_OR_RETURN(const JsonValue files, root.Get("files"));
+  ASSIGN_OR_RETURN(const std::vector<JsonValue> of_files, files.Elements());
+  for (const JsonValue& element : of_files) {
+    ASSIGN_OR_RETURN(sets.emplace_back(), ParseFiles(element));
+  }
   std::set<std::string> names;
   for (const JsonValue& element : elements) {
-    ASSIGN_OR_RETURN(PlannedTrial trial, ParseTrial(element, plan.axes.size()));
+    ASSIGN_OR_RETURN(PlannedTrial trial, ParseTrial(element, plan.axes.size(), sets));
     if (!names.insert(trial.name).second) return element.Error("its name is that of another trial");
     plan.trials.push_back(std::move(trial));
   }
@@ -97,15 +149,48 @@ absl::StatusOr<StoredPlan> Parse(absl::string_view text) {
 StoredPlan StoredPlanOf(const SweepPlan& plan) {
   StoredPlan stored = {.axes = plan.axes, .compare = plan.compare, .trials = {}};
   for (const Trial& trial : plan.trials) {
+    const std::string text = StoredText(trial.config.config);
     stored.trials.push_back({.name = trial.name,
                              .arm = trial.arm,
-                             .problem = trial.problem,
-                             .config_sha256 = ToHex(Sha256(rl::CanonicalConfig(rl::WithoutPaths(trial.config.config)))),
+                             .problem = ProblemOf(text, {}),
+                             .config_sha256 = ToHex(Sha256(text)),
                              .base = trial.base,
                              .seed = trial.config.config.run.seed,
-                             .settings = trial.settings});
+                             .settings = trial.settings,
+                             .named = trial.named,
+                             .draw = trial.draw,
+                             .varied = trial.varied});
   }
   return stored;
+}
+
+void SetFiles(const std::string& text, std::vector<ExternalFile> files, const std::vector<std::string>& axes,
+              PlannedTrial* trial) {
+  trial->files = std::move(files);
+  trial->problem = ProblemOf(text, trial->files);
+  for (size_t k = 0; k < axes.size(); ++k) absl::StrAppend(&trial->settings[k], SettingSuffix(axes[k], trial->files));
+}
+
+std::string FirstOtherFile(const std::vector<ExternalFile>& a, const std::vector<ExternalFile>& b) {
+  const auto first = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  if (first.first != a.end()) return first.first->name;
+  return first.second != b.end() ? first.second->name : "";
+}
+
+void AddFiles(const SweepPlan& plan, StoredPlan* stored) {
+  std::map<std::string, std::vector<ExternalFile>> read;  // by the paths
+  for (size_t i = 0; i < plan.trials.size(); ++i) {
+    rl::Config config = plan.trials[i].config.config;
+    std::string paths;
+    for (const rl::PathKey& key : rl::PathKeys()) absl::StrAppend(&paths, key.path(config), "\n");
+    const auto [known, is_new] = read.emplace(paths, std::vector<ExternalFile>());
+    const absl::StatusOr<std::vector<rl::ExternalFile>> files =
+        is_new ? rl::DigestInputFiles(config) : std::vector<rl::ExternalFile>();
+    for (const rl::ExternalFile& file : files.value_or(std::vector<rl::ExternalFile>())) {
+      known->second.push_back({file.name, file.sha256});
+    }
+    SetFiles(StoredText(config), known->second, plan.axes, &stored->trials[i]);
+  }
 }
 
 std::string PlanText(const StoredPlan& plan) {
@@ -114,16 +199,33 @@ std::string PlanText(const StoredPlan& plan) {
                                           {"greater_is_better", plan.compare.greater_is_better},
                                           {"confidence", plan.compare.confidence},
                                           {"resamples", plan.compare.resamples}};
-  std::string text = absl::StrCat("{\"axes\": ", nlohmann::ordered_json(plan.axes).dump(),
-                                  ",\n \"compare\": ", compare.dump(), ",\n \"trials\": [");
+  std::map<std::string, size_t> set_of_text;
+  std::vector<size_t> set_of_trial;
+  nlohmann::ordered_json files = nlohmann::ordered_json::array();
+  for (const PlannedTrial& trial : plan.trials) {
+    nlohmann::ordered_json of_trial = nlohmann::ordered_json::array();
+    for (const ExternalFile& file : trial.files) {
+      of_trial.push_back({{"name", file.name}, {"sha256", ToHex(file.sha256)}});
+    }
+    const auto [at, is_new] = set_of_text.emplace(of_trial.dump(), set_of_text.size());
+    if (is_new) files.push_back(std::move(of_trial));
+    set_of_trial.push_back(at->second);
+  }
+  std::string text =
+      absl::StrCat("{\"axes\": ", nlohmann::ordered_json(plan.axes).dump(), ",\n \"compare\": ", compare.dump(),
+                   ",\n \"files\": ", files.dump(), ",\n \"trials\": [");
   for (size_t i = 0; i < plan.trials.size(); ++i) {
     const PlannedTrial& trial = plan.trials[i];
     const nlohmann::ordered_json line = {{"name", trial.name},
                                          {"variant", trial.arm},
+                                         {"named", trial.named},
+                                         {"draw", trial.draw},
+                                         {"varied", trial.varied},
                                          {"base", trial.base},
                                          {"seed", trial.seed},
                                          {"settings", trial.settings},
                                          {"problem", trial.problem},
+                                         {"files", set_of_trial[i]},
                                          {"config_sha256", trial.config_sha256}};
     absl::StrAppend(&text, i == 0 ? "\n  " : ",\n  ",
                     line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));

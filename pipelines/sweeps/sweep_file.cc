@@ -394,6 +394,7 @@ absl::Status Parser::CheckVariedOnce() const {
 absl::StatusOr<SweepFile> Parser::Parse(absl::string_view text) {
   ASSIGN_OR_RETURN(const TomlNode root, config::ReadTomlTree(text, name_));
   file_.name = name_;
+  file_.directory = directory_;
   RETURN_IF_ERROR(CheckMembers(root, "key", {"config", "settings", "grid", "variants", "random", "compare"}));
   RETURN_IF_ERROR(ReadVariants(root));
   if (const TomlNode* const grid = root.Find("grid")) {

@@ -66,6 +66,7 @@ struct CompareOptions {
 
 struct SweepFile {
   std::string name;                // without its directory, for messages
+  std::string directory = {};      // to which its paths are relative; "": the working directory
   std::vector<Setting> settings;   // of every trial that reads them; a variant's override them
   std::vector<Variant> variants;   // at least one
   std::vector<Axis> axes;          // of [grid]

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
 #include "core/io/read_file.h"
+#include "core/parallel/activity.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/run_writer.h"
@@ -33,12 +34,27 @@ absl::StatusOr<StoredPlan> ParseStoredPlan(const std::string& directory, const s
                                           "; remove it, and the command that started the sweep writes it again"));
 }
 
-// Returns whether the plans are the same; false if they have the same trials, which they compare in different ways.
-absl::StatusOr<bool> IsSamePlan(const std::string& directory, const std::string& stored_text, const StoredPlan& plan) {
-  if (stored_text == PlanText(plan)) return true;
+// How a stored plan is related to one with the same trials.
+enum class PlanChange { kNone, kComparison, kFiles };
+
+// Files that could not be read are not compared.
+absl::Status CheckSameFiles(const std::string& directory, const PlannedTrial& stored, const PlannedTrial& plan) {
+  if (stored.files.empty() || plan.files.empty() || stored.files == plan.files) return absl::OkStatus();
+  const std::string name = FirstOtherFile(stored.files, plan.files);
+  return absl::FailedPreconditionError(
+      absl::StrCat(name, " of trial ", plan.name, " is another file than when the sweep in ", directory,
+                   " began, so that its trials could not be compared: restore the file, or choose another --output"));
+}
+
+// Returns what has changed; an error if it is another sweep, or if it reads other files.
+absl::StatusOr<PlanChange> CompareWithStored(const std::string& directory, const std::string& stored_text,
+                                             const StoredPlan& plan) {
+  if (stored_text == PlanText(plan)) return PlanChange::kNone;
   ASSIGN_OR_RETURN(StoredPlan stored, ParseStoredPlan(directory, stored_text));
+  const StoredPlan before = stored;
   stored.compare = plan.compare;
-  if (PlanText(stored) == PlanText(plan)) return false;
+  const bool is_other_comparison = PlanText(stored) != PlanText(before);
+  if (PlanText(stored) == PlanText(plan)) return PlanChange::kComparison;
   if (stored.trials.size() != plan.trials.size()) {
     return DifferentSweep(directory,
                           absl::StrCat("it has ", stored.trials.size(), " trials, this one has ", plan.trials.size()));
@@ -51,8 +67,14 @@ absl::StatusOr<bool> IsSamePlan(const std::string& directory, const std::string&
     if (theirs.config_sha256 != ours.config_sha256) {
       return DifferentSweep(directory, absl::StrCat("its trial ", ours.name, " has another configuration"));
     }
+    RETURN_IF_ERROR(CheckSameFiles(directory, theirs, ours));
+    if (!theirs.files.empty() || ours.files.empty()) continue;
+    stored.trials[i].files = ours.files;  // which could not be read before, and what depends on them
+    stored.trials[i].problem = ours.problem;
+    stored.trials[i].settings = ours.settings;
   }
-  return DifferentSweep(directory, "it varies other keys");
+  if (PlanText(stored) != PlanText(plan)) return DifferentSweep(directory, "it varies other keys");
+  return is_other_comparison ? PlanChange::kComparison : PlanChange::kFiles;
 }
 
 // Another process may write the same bytes at the same time.
@@ -67,6 +89,21 @@ absl::Status WriteIfOther(FileSystem& files, const std::string& path, const std:
     if (!absl::IsAlreadyExists(written)) return written;
   }
   return written;
+}
+
+// AlreadyExists for a file with the name of a sweep's table in a directory without a plan, unless sweep.h5 shows that
+// it is that of a sweep, which has lost its plan: it would be replaced.
+absl::Status CheckHasNoForeignTable(FileSystem& files, const std::string& directory) {
+  const absl::StatusOr<std::string> table = ReadFile(files, JoinPath(directory, kTableFile), kMostTableBytes);
+  if (table.ok() && ParseTableFile(*table, kTableFile).ok()) return absl::OkStatus();
+  for (const char* const name : {kTableFile, kCsvFile, kMarkdownFile}) {
+    ASSIGN_OR_RETURN(const bool exists, Exists(files, JoinPath(directory, name)));
+    if (!exists) continue;
+    return absl::AlreadyExistsError(absl::StrCat(directory, " holds ", name, " and no ", kPlanFile,
+                                                 ", so that it is not known to be of a sweep: move it away, or "
+                                                 "choose another --output"));
+  }
+  return absl::OkStatus();
 }
 
 std::string JobOf(const char* variable) {
@@ -84,12 +121,13 @@ absl::Status CheckFolder(FileSystem& files, const std::string& directory, const 
   ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
   if (!exists) {
     const absl::Status is_free = RunWriter::CheckFree(files, directory, {"model", "metrics.jsonl", "execution.jsonl"});
+    if (is_free.ok()) return CheckHasNoForeignTable(files, directory);
     if (!absl::IsAlreadyExists(is_free)) return is_free;
     return absl::AlreadyExistsError(
         absl::StrCat(directory, " holds a run, or files of one, and no sweep: choose another --output"));
   }
   ASSIGN_OR_RETURN(const std::string stored, ReadFile(files, path, kMostPlanBytes));
-  return IsSamePlan(directory, stored, plan).status();
+  return CompareWithStored(directory, stored, plan).status();
 }
 
 absl::Status OpenFolder(FileSystem& files, const std::string& directory, const StoredPlan& plan) {
@@ -106,20 +144,35 @@ absl::Status OpenFolder(FileSystem& files, const std::string& directory, const S
   return CreateDirectories(files, JoinPath(directory, "trials"));
 }
 
+void TakeStoredFiles(FileSystem& files, const std::string& directory, StoredPlan* plan) {
+  const absl::StatusOr<StoredPlan> stored = ReadPlan(files, directory);
+  if (!stored.ok() || stored->trials.size() != plan->trials.size()) return;  // for CheckFolder to report
+  for (size_t i = 0; i < plan->trials.size(); ++i) {
+    const PlannedTrial& theirs = stored->trials[i];
+    PlannedTrial& ours = plan->trials[i];
+    if (!ours.files.empty() || theirs.config_sha256 != ours.config_sha256) continue;
+    ours.files = theirs.files;
+    ours.problem = theirs.problem;
+    ours.settings = theirs.settings;
+  }
+}
+
 absl::StatusOr<bool> UpdatePlan(FileSystem& files, const std::string& directory, const StoredPlan& plan, bool is_task) {
   const std::string path = JoinPath(directory, kPlanFile);
   ASSIGN_OR_RETURN(const std::string stored, ReadFile(files, path, kMostPlanBytes));
-  ASSIGN_OR_RETURN(const bool is_same, IsSamePlan(directory, stored, plan));
-  if (is_same) return false;
+  ASSIGN_OR_RETURN(const PlanChange change, CompareWithStored(directory, stored, plan));
+  if (change == PlanChange::kNone) return false;
   if (is_task) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(directory,
-                     " compares its trials in another way: once no task works on the sweep, the same command "
-                     "without --tasks keeps the trials and changes [compare]"));
+    const bool is_comparison = change == PlanChange::kComparison;
+    return absl::FailedPreconditionError(absl::StrCat(
+        directory,
+        is_comparison ? " compares its trials in another way" : " has trials whose files could not be read before",
+        ": once no task works on the sweep, the same command without --tasks keeps the trials and ",
+        is_comparison ? "changes [compare]" : "executes those"));
   }
   RETURN_IF_ERROR(RemoveTable(files, directory));
   RETURN_IF_ERROR(WriteIfOther(files, path, PlanText(plan)));
-  return true;
+  return change == PlanChange::kComparison;
 }
 
 absl::StatusOr<SweepLock> LockFolder(const std::string& directory, const std::string& part) {
@@ -168,11 +221,14 @@ absl::StatusOr<StoredPlan> ReadPlan(FileSystem& files, const std::string& direct
 }
 
 absl::StatusOr<std::vector<TrialOutcome>> ReadOutcomes(FileSystem& files, const std::string& directory,
-                                                       const StoredPlan& plan) {
+                                                       const StoredPlan& plan, const TableProgress& progress) {
   std::vector<TrialOutcome> outcomes;
   for (const PlannedTrial& trial : plan.trials) {
-    ASSIGN_OR_RETURN(TrialOutcome outcome, ReadOutcome(files, TrialDirectory(directory, trial.name), trial));
+    ASSIGN_OR_RETURN(TrialOutcome outcome, ReadOutcome(files, TrialDirectory(directory, trial.name), plan.axes, trial));
     outcomes.push_back(std::move(outcome));
+    MarkActivity();
+    if (progress == nullptr) continue;
+    progress("trial", static_cast<int64_t>(outcomes.size()), static_cast<int64_t>(plan.trials.size()));
   }
   return outcomes;
 }

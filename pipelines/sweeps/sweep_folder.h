@@ -30,16 +30,21 @@ inline constexpr char kCsvFile[] = "sweep.csv";
 inline constexpr char kMarkdownFile[] = "sweep.md";
 
 // Checks that the directory is free or holds this sweep, which may compare its trials in another way, and changes
-// nothing. FailedPrecondition, naming the first difference and a remedy, if it holds another sweep; AlreadyExists if it
-// holds a run; InvalidArgument if it is among another sweep's trials. A directory that has lost its plan is free: its
-// trials are known by their own configurations.
+// nothing. FailedPrecondition, naming the first difference and a remedy, if it holds another sweep, or this one with
+// other files that its trials read; AlreadyExists if it holds a run, or a table that is not known to be a sweep's;
+// InvalidArgument if it is among another sweep's trials. A directory that has lost its plan is free: its trials are
+// known by their own configurations.
 absl::Status CheckFolder(FileSystem& files, const std::string& directory, const StoredPlan& plan);
 
 // The same; creates what is missing.
 absl::Status OpenFolder(FileSystem& files, const std::string& directory, const StoredPlan& plan);
 
-// Makes the stored plan this one, which has the same trials and may compare them in another way: then it returns true,
-// and the table, which is no longer theirs, is removed. To be called by the process that holds the lock.
+// Completes the plan's trials whose files cannot be read now, by those of the plan in the directory, if there is one.
+void TakeStoredFiles(FileSystem& files, const std::string& directory, StoredPlan* plan);
+
+// Makes the stored plan this one, which has the same trials; files of theirs that could not be read before may have
+// appeared, and it may compare them in another way: then it returns true. The table, which is no longer theirs, is
+// removed. To be called by the process that holds the lock.
 // FailedPrecondition, with a remedy, where a task of several would change what the others write.
 absl::StatusOr<bool> UpdatePlan(FileSystem& files, const std::string& directory, const StoredPlan& plan, bool is_task);
 
@@ -55,9 +60,9 @@ absl::StatusOr<SweepLock> LockFolder(const std::string& directory, const std::st
 // Returns the plan in the directory. NotFound, with a remedy, if it is not that of a sweep.
 absl::StatusOr<StoredPlan> ReadPlan(FileSystem& files, const std::string& directory);
 
-// Reads all trials' outcomes. Errors: those of ReadOutcome.
+// Reads all trials' outcomes; calls `progress`, if it is not null. Errors: those of ReadOutcome.
 absl::StatusOr<std::vector<TrialOutcome>> ReadOutcomes(FileSystem& files, const std::string& directory,
-                                                       const StoredPlan& plan);
+                                                       const StoredPlan& plan, const TableProgress& progress = nullptr);
 
 // The table as files.
 struct TableBytes {

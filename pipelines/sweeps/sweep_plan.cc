@@ -22,9 +22,11 @@
 #include "core/status/status_macros.h"
 #include "kernels/math/scalar_math.h"
 #include "pipelines/sweeps/score_metric.h"
+#include "pipelines/sweeps/trial_facts.h"
 #include "pipelines/sweeps/trial_name.h"
 #include "rl/config/unread_keys.h"
 #include "rl/config/workload_keys.h"
+#include "rl/run/path_keys.h"
 
 namespace reprise {
 namespace {
@@ -134,6 +136,17 @@ absl::StatusOr<std::vector<Combination>> Combine(const SweepFile& file) {
   return all;
 }
 
+// The settings that the trial's variant, draw and grid give, in the order in which they apply.
+std::vector<Setting> OwnSettings(const Combination& combination) {
+  std::vector<Setting> settings = combination.variant->settings;
+  settings.insert(settings.end(), combination.drawn.begin(), combination.drawn.end());
+  settings.insert(settings.end(), combination.from_grid.begin(), combination.from_grid.end());
+  return settings;
+}
+
+// Whether a run does not store the value: of a path, and of a preset, whose values are those of its keys.
+bool IsWord(absl::string_view axis) { return rl::FindPathKey(axis) != nullptr || axis == "optimizer.preset"; }
+
 std::vector<std::string> AxesOf(const SweepFile& file) {
   std::vector<std::string> axes;
   const auto add = [&](const std::string& key) {
@@ -148,41 +161,6 @@ std::vector<std::string> AxesOf(const SweepFile& file) {
     for (const Axis& axis : variant.axes) add(axis.key);
   }
   return axes;
-}
-
-// The parts of a trial's label, and of its arm's, which has no seed.
-struct Labels {
-  std::string trial, arm;
-};
-
-Labels LabelsOf(const Combination& combination, const std::map<std::string, std::string>& short_names) {
-  std::vector<std::string> trial, arm;
-  const auto add = [&](const std::string& part, bool is_seed) {
-    trial.push_back(part);
-    if (!is_seed) arm.push_back(part);
-  };
-  if (!combination.variant->name.empty()) add(combination.variant->name, false);
-  if (!combination.draw.empty()) add(combination.draw, false);
-  for (const Setting& setting : combination.from_grid) {
-    add(ShortSetting(short_names.at(setting.key), setting.value), setting.key == kSeed);
-  }
-  return {JoinParts(trial), JoinParts(arm)};
-}
-
-// A punishment that is off is left out: without that, the tables of earlier sweeps would have other names of problems.
-bool IsOfProblem(absl::string_view line) {
-  if (line == "algorithm.soft_punish_cache = 0" || line == "algorithm.missing_eos_penalty = 0.0") return false;
-  const absl::string_view name = line.substr(0, line.find(' '));
-  const size_t dot = name.find('.');
-  return dot != absl::string_view::npos && rl::DescribesProblem(name.substr(0, dot), name.substr(dot + 1));
-}
-
-std::string ProblemOf(const std::string& canonical) {
-  std::string text;
-  for (const absl::string_view line : absl::StrSplit(canonical, '\n')) {
-    if (IsOfProblem(line)) absl::StrAppend(&text, line, "\n");
-  }
-  return ToHex(Sha256(text)).substr(0, 12);
 }
 
 std::string WithoutSeed(const std::string& canonical) {
@@ -209,6 +187,10 @@ class Planner {
  private:
   absl::Status CheckEdits() const;
   absl::Status AddTrial(const Combination& combination, size_t trials);
+  void Name(const Combination& combination, const TrialFacts& facts, size_t trials, Trial* trial);
+  void NoteDifferences(TrialFacts facts, const std::string& arm);
+  Value ValueOf(const std::string& axis, const Combination& combination, const Value& derived) const;
+  std::string EditOf(const Setting& setting) const;
   std::string ArmLabel(const std::string& label, const std::string& identity);
   KeyEdits EditsWithout(const std::set<std::string>& unread, const Combination& combination) const;
   std::set<std::string> UnreadSettings(const Combination& combination);
@@ -221,9 +203,11 @@ class Planner {
   const KeyEdits& edits_;
   const int64_t ranks_;
   SweepPlan plan_;
-  std::map<std::string, std::string> short_names_;
+  std::vector<std::string> short_names_;               // by axis
   std::map<std::string, std::string> name_of_config_;  // by canonical text
   std::map<std::string, std::string> arm_of_identity_, identity_of_arm_;
+  std::set<std::string> noted_arms_;
+  std::map<std::string, TrialFacts> first_of_problem_;
   std::set<std::string> read_settings_;                // keys of [settings] that a trial reads
   std::map<std::string, std::string> unread_reasons_;  // why a trial does not
 };
@@ -256,16 +240,19 @@ std::string Planner::ArmLabel(const std::string& label, const std::string& ident
   return arm;
 }
 
+// A path in the sweep's file is relative to it.
+std::string Planner::EditOf(const Setting& setting) const {
+  if (rl::FindPathKey(setting.key) == nullptr) return OverrideText(setting);
+  return OverrideText({setting.key, Value(rl::PathFrom(file_.directory, std::get<std::string>(setting.value)))});
+}
+
 // The trial's own settings, over the file's.
 KeyEdits Planner::EditsWithout(const std::set<std::string>& unread, const Combination& combination) const {
   KeyEdits edits = {.unset = edits_.unset};
   for (const Setting& setting : file_.settings) {
-    if (!unread.contains(setting.key)) edits.set.push_back(OverrideText(setting));
+    if (!unread.contains(setting.key)) edits.set.push_back(EditOf(setting));
   }
-  for (const std::vector<Setting>* settings : std::initializer_list<const std::vector<Setting>*>{
-           &combination.variant->settings, &combination.drawn, &combination.from_grid}) {
-    for (const Setting& setting : *settings) edits.set.push_back(OverrideText(setting));
-  }
+  for (const Setting& setting : OwnSettings(combination)) edits.set.push_back(EditOf(setting));
   edits.set.insert(edits.set.end(), edits_.set.begin(), edits_.set.end());
   return edits;
 }
@@ -314,10 +301,65 @@ absl::Status Planner::CheckSettingsAreRead() const {
   return absl::OkStatus();
 }
 
+// Returns the trial's value of an axis; of one that runs do not store, as it is written: the name of the file alone
+// where only the configuration has it.
+Value Planner::ValueOf(const std::string& axis, const Combination& combination, const Value& derived) const {
+  if (!IsWord(axis)) return derived;
+  const std::vector<Setting> own = OwnSettings(combination);
+  const auto written = std::find_if(own.rbegin(), own.rend(), [&](const Setting& each) { return each.key == axis; });
+  if (written != own.rend()) return written->value;
+  const std::string& path = std::get<std::string>(derived);
+  return path.substr(path.rfind('/') + 1);
+}
+
+// Sets name, arm and settings, which follow from the configuration that the run stores, not from how the file puts it.
+void Planner::Name(const Combination& combination, const TrialFacts& facts, size_t trials, Trial* trial) {
+  config::FieldList fields;
+  Visit(fields, trial->config.config);
+  std::vector<Value> values;
+  for (size_t k = 0; k < plan_.axes.size(); ++k) {
+    const config::Field& field = **config::FindByName(plan_.axes[k], fields);
+    const bool is_read = rl::WorkloadReads(trial->config.config.run.workload, field.section, field.key);
+    values.push_back(ValueOf(plan_.axes[k], combination, IsWord(plan_.axes[k]) ? field.Get() : facts.values[k]));
+    trial->settings.push_back(is_read ? config::Literal(values[k]) : "");
+  }
+  std::vector<LabelPart> parts;
+  for (const Setting& setting : combination.from_grid) {
+    const size_t k =
+        static_cast<size_t>(std::find(plan_.axes.begin(), plan_.axes.end(), setting.key) - plan_.axes.begin());
+    if (trial->settings[k].empty()) continue;
+    trial->varied.push_back(k);
+    parts.push_back({setting.key, short_names_[k], values[k]});
+  }
+  trial->named = combination.variant->name;
+  trial->draw = combination.draw;
+  const Labels labels = LabelsOf({trial->named, trial->draw}, parts);
+  trial->name = TrialName(trial->index, static_cast<int64_t>(trials), labels.trial);
+  trial->arm = ArmLabel(labels.arm, WithoutSeed(trial->config.canonical));
+}
+
+// Adds the keys in which the variant differs from the first one of its problem, and which the file does not vary.
+void Planner::NoteDifferences(TrialFacts facts, const std::string& arm) {
+  if (!noted_arms_.insert(arm).second) return;
+  const auto [first, is_new] = first_of_problem_.emplace(facts.problem, facts);
+  if (is_new) return;
+  std::vector<std::string>& noted = plan_.also_differing;
+  for (const std::string& key : DifferingKeys(first->second, facts)) {
+    if (std::find(plan_.axes.begin(), plan_.axes.end(), key) != plan_.axes.end()) continue;
+    const auto at = std::lower_bound(noted.begin(), noted.end(), key);
+    if (at == noted.end() || *at != key) noted.insert(at, key);
+  }
+}
+
 absl::Status Planner::AddTrial(const Combination& combination, size_t trials) {
-  const Labels labels = LabelsOf(combination, short_names_);
-  Trial trial = {.index = static_cast<int64_t>(plan_.trials.size())};
-  trial.name = TrialName(trial.index, static_cast<int64_t>(trials), labels.trial);
+  std::vector<LabelPart> written;  // for messages about a configuration that cannot be read
+  for (const Setting& setting : combination.from_grid) {
+    const auto axis = std::find(plan_.axes.begin(), plan_.axes.end(), setting.key);
+    written.push_back({setting.key, short_names_[static_cast<size_t>(axis - plan_.axes.begin())], setting.value});
+  }
+  Trial trial = {.index = static_cast<int64_t>(plan_.trials.size()), .varied = {}};
+  trial.name = TrialName(trial.index, static_cast<int64_t>(trials),
+                         LabelsOf({combination.variant->name, combination.draw}, written).trial);
   const std::string place = absl::StrCat(file_.name, ": trial ", trial.name);
   absl::StatusOr<rl::ResolvedConfig> config = ReadTrial(combination);
   if (!config.ok()) return WithContext(config.status(), place);
@@ -329,19 +371,14 @@ absl::Status Planner::AddTrial(const Combination& combination, size_t trials) {
         file_.name, combination.variant->place.line > 0 ? combination.variant->place : config::Place{1, 1},
         absl::StrCat("trials ", twin->second, " and ", trial.name, " have the same configuration: remove one"));
   }
-  trial.arm = ArmLabel(labels.arm, WithoutSeed(trial.config.canonical));
+  absl::StatusOr<TrialFacts> facts = FactsOf(StoredText(trial.config.config), {}, plan_.axes);
+  if (!facts.ok()) return WithContext(facts.status(), place);
+  Name(combination, *facts, trials, &trial);
   trial.base = static_cast<int64_t>(
       std::find_if(file_.variants.begin(), file_.variants.end(),
                    [&](const Variant& other) { return other.config_path == combination.variant->config_path; }) -
       file_.variants.begin());
-  trial.problem = ProblemOf(trial.config.canonical);
-  config::FieldList fields;
-  Visit(fields, trial.config.config);
-  for (const std::string& axis : plan_.axes) {
-    const config::Field& field = **config::FindByName(axis, fields);
-    const bool is_read = rl::WorkloadReads(trial.config.config.run.workload, field.section, field.key);
-    trial.settings.push_back(is_read ? config::Literal(field.Get()) : "");
-  }
+  NoteDifferences(*std::move(facts), trial.arm);
   plan_.trials.push_back(std::move(trial));
   return absl::OkStatus();
 }
@@ -370,8 +407,7 @@ absl::StatusOr<SweepPlan> Planner::Plan() {
   plan_.axes = AxesOf(file_);
   RETURN_IF_ERROR(CheckEdits());
   RETURN_IF_ERROR(CheckFilesExist());
-  const std::vector<std::string> short_names = ShortNames(plan_.axes);
-  for (size_t i = 0; i < short_names.size(); ++i) short_names_[plan_.axes[i]] = short_names[i];
+  short_names_ = ShortNames(plan_.axes);
   ASSIGN_OR_RETURN(const std::vector<Combination> combinations, Combine(file_));
   for (const Combination& combination : combinations) RETURN_IF_ERROR(AddTrial(combination, combinations.size()));
   RETURN_IF_ERROR(CheckSettingsAreRead());

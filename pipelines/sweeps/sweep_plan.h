@@ -21,19 +21,23 @@ namespace reprise {
 struct Trial {
   int64_t index = 0;               // from 0
   std::string name = {};           // of its folder, and in tables: "07-grpo-lr0.001-seed3"
+  std::string named = {};          // the name of its variant, of a file with [[variants]]
+  std::string draw = {};           // "draw07"; "" where nothing is drawn
+  std::vector<size_t> varied;      // the axes in its name, in that order: indices of SweepPlan::axes
   int64_t base = 0;                // the index of the configuration that it starts from, among those of the file
   rl::ResolvedConfig config = {};  // checked
   std::string arm = {};            // what it has in common with the trials that differ only in run.seed: "grpo-lr0.001"
-  std::string problem = {};        // a digest: only trials with the same one can be compared
-  std::vector<std::string> settings =
-      {};  // by SweepPlan::axes: the value as a TOML literal; "" if the trial does not read it
+  // By SweepPlan::axes: the value as a TOML literal; "" if the trial does not read it. A path as it is written.
+  std::vector<std::string> settings = {};
 };
 
 struct SweepPlan {
-  std::vector<std::string>
-      axes;  // the keys in which trials differ, in the order of the file; "variant" where there are
+  std::vector<std::string> axes;  // the keys in which trials differ, in the order of the file
   CompareOptions compare;
   std::vector<Trial> trials;
+  // Keys in which variants of one problem differ, although the file does not vary them: those that algorithm.name or
+  // optimizer.preset brings along, or another configuration. By name.
+  std::vector<std::string> also_differing;
 };
 
 // Reads the sweep file and everything that it names. `ranks` will share a trial at most. Every trial is checked as

@@ -1,13 +1,16 @@
 #include "pipelines/sweeps/sweep_plan.h"
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/io/file_system.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "pipelines/sweeps/sweep_file.h"
+#include "pipelines/sweeps/trial_facts.h"
 #include "pipelines/sweeps/trial_name.h"
 #include "rapidcheck/gtest.h"
 
@@ -44,6 +47,10 @@ std::vector<std::string> NamesOf(const SweepPlan& plan) {
   return names;
 }
 
+std::string ProblemIn(const SweepPlan& plan, size_t trial) {
+  return ProblemOf(StoredText(plan.trials[trial].config.config), {});
+}
+
 std::string ErrorOf(const std::string& text, const KeyEdits& edits = {}) {
   return std::string(Plan(text, edits).status().message());
 }
@@ -67,7 +74,7 @@ run.seed = [1, 2]
   EXPECT_EQ(plan.trials[6].config.config.run.workload, "bandit");
   EXPECT_EQ(plan.trials[0].arm, "grpo-lr0.001");
   EXPECT_EQ(plan.trials[1].arm, "grpo-lr0.001");
-  EXPECT_EQ(plan.trials[0].problem, plan.trials[7].problem);
+  EXPECT_EQ(ProblemIn(plan, 0), ProblemIn(plan, 7));
 }
 
 TEST(SweepPlanTest, VariantsMayHaveWorkloadsOfTheirOwn) {
@@ -86,8 +93,8 @@ run.steps = 2
                           "03-choose-seed2-hiddennone", "04-words-seed1", "05-words-seed2"));
   EXPECT_EQ(plan.trials[5].config.config.run.workload, "completions");
   EXPECT_THAT(plan.trials[5].settings, ElementsAre("2", "2", ""));
-  EXPECT_EQ(plan.trials[0].problem, plan.trials[3].problem) << "the policy's shape is not part of the problem";
-  EXPECT_NE(plan.trials[0].problem, plan.trials[5].problem);
+  EXPECT_EQ(ProblemIn(plan, 0), ProblemIn(plan, 3)) << "the policy's shape is not part of the problem";
+  EXPECT_NE(ProblemIn(plan, 0), ProblemIn(plan, 5));
 }
 
 TEST(SweepPlanTest, RewardsUnderAnotherPunishmentAreThoseOfAnotherProblem) {
@@ -99,11 +106,11 @@ algorithm.epsilon = [0.1, 0.2]
   ASSERT_EQ(plan.trials.size(), 8u);
   std::set<std::string> problems;
   for (size_t i = 0; i < plan.trials.size(); i += 2) {
-    problems.insert(plan.trials[i].problem);
-    EXPECT_EQ(plan.trials[i].problem, plan.trials[i + 1].problem);
+    problems.insert(ProblemIn(plan, i));
+    EXPECT_EQ(ProblemIn(plan, i), ProblemIn(plan, i + 1));
   }
   EXPECT_EQ(problems.size(), 4u);
-  EXPECT_EQ(plan.trials[0].problem, "b34343895c26") << "in the tables of earlier sweeps";
+  EXPECT_EQ(ProblemIn(plan, 0), "b34343895c26") << "in the tables of earlier sweeps";
 }
 
 constexpr char kRandom[] = R"(config = "bandit.toml"
@@ -232,6 +239,31 @@ TEST(SweepPlanTest, TheMetricMustBeOneThatATrialCanHave) {
   for (const char* const metric : {"eval_pass@4", "eval_pass@4_low", "eval_greedy_accuracy"}) {
     EXPECT_EQ(error(metric, evaluates), "");
   }
+}
+
+// The sweep's file may be given by any path; those in it and in the configuration lead to the same files.
+TEST(SweepPlanTest, PathsAreRelativeToTheFileThatHasThem) {
+  const std::string directory = JoinPath(::testing::TempDir(), "");
+  std::filesystem::create_directory(directory + "inner");
+  Write("inner/words.toml", "[data]\npath = \"of_config.jsonl\"\n");
+  const auto paths = [&](const std::string& text, const KeyEdits& edits = {}) {
+    const absl::StatusOr<SweepPlan> plan = Plan(text, edits);
+    EXPECT_OK(plan);
+    std::vector<std::string> of_trials;
+    if (plan.ok()) {
+      for (const Trial& trial : plan->trials) of_trials.push_back(trial.config.config.data.path);
+    }
+    return of_trials;
+  };
+  const std::string base = "config = \"inner/words.toml\"\n", seeds = "[grid]\nrun.seed = [1]\n";
+  EXPECT_THAT(paths(base + seeds), ElementsAre(directory + "inner/of_config.jsonl"));
+  EXPECT_THAT(paths(base + seeds, {.set = {"data.path=mine.jsonl"}}), ElementsAre("mine.jsonl"));
+  EXPECT_THAT(paths(base + "[settings]\ndata.path = \"own.jsonl\"\n" + seeds), ElementsAre(directory + "own.jsonl"));
+  const std::string grid = "[grid]\ndata.path = [\"x/a.jsonl\", \"/b.jsonl\"]\n";
+  EXPECT_THAT(paths(base + grid), ElementsAre(directory + "x/a.jsonl", "/b.jsonl"));
+  ASSERT_OK_AND_ASSIGN(const SweepPlan plan, Plan(base + grid));
+  EXPECT_THAT(plan.trials[0].settings, ElementsAre("\"x/a.jsonl\"")) << "as it is written, wherever the file is";
+  EXPECT_THAT(NamesOf(plan), ElementsAre("00-x_a.jsonl", "01-path_b.jsonl"));
 }
 
 TEST(SweepPlanTest, TwoTrialsWithTheSameConfigurationAreRefused) {

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
+#include "core/parallel/activity.h"
 #include "core/status/check.h"
+#include "pipelines/sweeps/sweep_effects.h"
 
 namespace reprise {
 namespace {
@@ -35,15 +36,28 @@ Score ScoreOf(const TrialOutcome& outcome, const CompareOptions& compare) {
   return std::isfinite(value) ? Score{name, value} : Score{name, std::nullopt};
 }
 
-std::vector<VariantRow> VariantsOf(const SweepTable& table) {
+// Reports progress and a sign of life.
+class Reporter {
+ public:
+  explicit Reporter(const TableProgress& progress) : progress_(progress) {}
+
+  void operator()(absl::string_view what, size_t done, size_t all) const {
+    MarkActivity();
+    if (progress_ != nullptr) progress_(what, static_cast<int64_t>(done), static_cast<int64_t>(all));
+  }
+
+ private:
+  const TableProgress& progress_;
+};
+
+std::vector<VariantRow> VariantsOf(const SweepTable& table, const Reporter& report) {
   std::vector<VariantRow> variants;
+  std::map<std::string, size_t> index_of;
   for (size_t i = 0; i < table.plan.trials.size(); ++i) {
     const PlannedTrial& trial = table.plan.trials[i];
-    auto row = std::find_if(variants.begin(), variants.end(), [&](const VariantRow& v) { return v.name == trial.arm; });
-    if (row == variants.end()) {
-      variants.push_back({.name = trial.arm, .problem = trial.problem, .metric = ""});
-      row = variants.end() - 1;
-    }
+    const auto [known, is_new] = index_of.emplace(trial.arm, variants.size());
+    if (is_new) variants.push_back({.name = trial.arm, .problem = trial.problem, .metric = ""});
+    VariantRow* const row = &variants[known->second];
     ++row->trials;
     row->failed += table.outcomes[i].status == TrialStatus::kFailed ? 1 : 0;
     const Score& score = table.scores[i];
@@ -55,6 +69,7 @@ std::vector<VariantRow> VariantsOf(const SweepTable& table) {
   }
   for (size_t i = 0; i < variants.size(); ++i) {
     VariantRow& row = variants[i];
+    report("variant", i + 1, variants.size());
     if (row.scores.empty()) continue;
     row.interquartile_mean = InterquartileMean(row.scores);
     row.interval = BootstrapInterval({row.scores}, table.plan.compare.resamples, table.plan.compare.confidence,
@@ -74,11 +89,6 @@ std::pair<std::vector<double>, std::vector<double>> SharedScores(const VariantRo
     shared.second.push_back(b.scores[static_cast<size_t>(found - b.seeds.begin())]);
   }
   return shared;
-}
-
-Verdict VerdictOf(const Difference& difference, double adjusted_p, const CompareOptions& compare) {
-  if (adjusted_p >= 1 - compare.confidence) return Verdict::kUndecided;
-  return (difference.value > 0) == compare.greater_is_better ? Verdict::kSecond : Verdict::kFirst;
 }
 
 ComparisonRow Compare(const SweepTable& table, size_t first, size_t second, size_t number) {
@@ -107,129 +117,103 @@ ComparisonRow Compare(const SweepTable& table, size_t first, size_t second, size
   return row;
 }
 
-std::vector<ComparisonRow> ComparisonsOf(const SweepTable& table) {
-  std::vector<ComparisonRow> rows;
-  for (size_t a = 0; a < table.variants.size(); ++a) {
-    for (size_t b = a + 1; b < table.variants.size(); ++b) {
-      const VariantRow &first = table.variants[a], &second = table.variants[b];
-      const bool comparable = first.problem == second.problem && first.metric == second.metric;
-      if (!comparable || SharedScores(first, second).first.empty()) continue;
-      rows.push_back(Compare(table, a, b, rows.size()));
+// Two variants to be compared, by index.
+using Pair = std::pair<size_t, size_t>;
+
+// The best by the interquartile mean; of equal ones the first.
+size_t BestOf(const SweepTable& table, const std::vector<size_t>& group) {
+  const auto is_less = [&](size_t a, size_t b) {
+    const double of_a = table.variants[a].interquartile_mean, of_b = table.variants[b].interquartile_mean;
+    return table.plan.compare.greater_is_better ? of_a < of_b : of_b < of_a;
+  };
+  return *std::max_element(group.begin(), group.end(), is_less);
+}
+
+// Appends the pairs of a problem and metric that are compared; returns the number of those that could be.
+int64_t AppendPairs(const SweepTable& table, const std::vector<size_t>& group, std::vector<Pair>* pairs) {
+  const auto append = [&](size_t a, size_t b) {
+    if (SharedScores(table.variants[a], table.variants[b]).first.empty()) return 0;
+    pairs->emplace_back(a, b);
+    return 1;
+  };
+  int64_t appended = 0;
+  if (group.size() <= kMostComparedAlike) {
+    for (size_t i = 0; i < group.size(); ++i) {
+      for (size_t j = i + 1; j < group.size(); ++j) appended += append(group[i], group[j]);
+    }
+    return appended;
+  }
+  const size_t best = BestOf(table, group);
+  for (const size_t other : group) {
+    if (other != best) append(std::min(best, other), std::max(best, other));
+  }
+  const int64_t size = static_cast<int64_t>(group.size());
+  return size * (size - 1) / 2;
+}
+
+void SetComparisons(SweepTable* table, const Reporter& report) {
+  std::map<std::pair<std::string, std::string>, std::vector<size_t>> groups;  // by problem and metric
+  for (size_t v = 0; v < table->variants.size(); ++v) {
+    const VariantRow& row = table->variants[v];
+    if (!row.scores.empty()) groups[{row.problem, row.metric}].push_back(v);
+  }
+  std::vector<Pair> pairs;
+  for (const auto& [key, group] : groups) table->pairs += AppendPairs(*table, group, &pairs);
+  std::sort(pairs.begin(), pairs.end());
+  std::vector<double> p;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    report("comparison", i + 1, pairs.size());
+    table->comparisons.push_back(Compare(*table, pairs[i].first, pairs[i].second, i));
+    p.push_back(table->comparisons.back().paired.p);
+  }
+  const std::vector<double> adjusted = HolmAdjusted(p, table->pairs);
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    ComparisonRow& row = table->comparisons[i];
+    row.adjusted_p = adjusted[i];
+    row.better = VerdictOf(row.paired, adjusted[i], table->plan.compare);
+  }
+}
+
+// The keys in which the variants of each problem differ; a variant's are those of its first run.
+std::vector<KeyRow> KeysOf(const SweepTable& table) {
+  std::map<std::string, const TrialFacts*> facts_of_variant;
+  std::map<std::string, const TrialFacts*> first_of_problem;
+  std::map<std::string, std::set<std::string>> keys_of_problem;
+  for (size_t i = 0; i < table.outcomes.size(); ++i) {
+    if (table.outcomes[i].status != TrialStatus::kDone) continue;
+    const TrialFacts& facts = table.outcomes[i].facts;
+    if (!facts_of_variant.emplace(table.plan.trials[i].arm, &facts).second) continue;
+    const std::string& problem = table.plan.trials[i].problem;
+    for (std::string& key : DifferingKeys(*first_of_problem.emplace(problem, &facts).first->second, facts)) {
+      keys_of_problem[problem].insert(std::move(key));
     }
   }
-  std::vector<double> p;
-  for (const ComparisonRow& row : rows) p.push_back(row.paired.p);
-  const std::vector<double> adjusted = HolmAdjusted(p);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    rows[i].adjusted_p = adjusted[i];
-    rows[i].better = VerdictOf(rows[i].paired, adjusted[i], table.plan.compare);
-  }
-  return rows;
-}
-
-// Of one row of the table of effects, before it is judged.
-struct EffectPairs {
-  size_t axis;
-  std::string first, second, metric, problem;
-  std::vector<double> a, b;
-};
-
-// The direction in which two values of a key are compared, whichever of them the file names first in a pair of trials:
-// a greater number minus a lesser one, otherwise the value of a later trial minus that of an earlier one.
-class ValueOrder {
- public:
-  ValueOrder(const StoredPlan& plan, size_t axis) {
-    for (const PlannedTrial& trial : plan.trials) place_.emplace(trial.settings[axis], place_.size());
-  }
-
-  bool IsBefore(const std::string& a, const std::string& b) const {
-    double number_a = 0, number_b = 0;
-    const bool are_numbers = absl::SimpleAtod(a, &number_a) && absl::SimpleAtod(b, &number_b);
-    if (are_numbers && number_a != number_b) return number_a < number_b;
-    return place_.at(a) < place_.at(b);
-  }
-
- private:
-  std::map<std::string, size_t> place_;  // of a value's first trial among those of the others
-};
-
-// What a trial has in common with those that differ only in the axis.
-std::string BlockOf(const PlannedTrial& trial, size_t axis, const std::string& metric) {
-  std::string block = absl::StrCat(trial.base, "\n", trial.problem, "\n", metric);
-  for (size_t k = 0; k < trial.settings.size(); ++k) {
-    if (k != axis) absl::StrAppend(&block, "\n", trial.settings[k]);
-  }
-  return block;
-}
-
-// Returns the row for pairs of these two trials, which is added if there is none yet. Other problems have other rows:
-// their differences answer another question.
-EffectPairs& RowOf(const SweepTable& table, size_t axis, size_t first, size_t second,
-                   std::vector<EffectPairs>* effects) {
-  const PlannedTrial &a = table.plan.trials[first], &b = table.plan.trials[second];
-  const std::string& metric = table.scores[second].metric;
-  const auto found = std::find_if(effects->begin(), effects->end(), [&](const EffectPairs& each) {
-    return each.axis == axis && each.first == a.settings[axis] && each.second == b.settings[axis] &&
-           each.metric == metric && each.problem == b.problem;
-  });
-  if (found != effects->end()) return *found;
-  effects->push_back({axis, a.settings[axis], b.settings[axis], metric, b.problem, {}, {}});
-  return effects->back();
-}
-
-// Appends the pairs of the axis, in the order of the trials.
-void AddPairs(const SweepTable& table, size_t axis, std::vector<EffectPairs>* effects) {
-  const ValueOrder order(table.plan, axis);
-  std::map<std::string, std::vector<size_t>> trials_of_block;
-  for (size_t i = 0; i < table.plan.trials.size(); ++i) {
-    if (!table.scores[i].value) continue;
-    const std::string block = BlockOf(table.plan.trials[i], axis, table.scores[i].metric);
-    for (const size_t other : trials_of_block[block]) {
-      const std::string &earlier = table.plan.trials[other].settings[axis],
-                        &later = table.plan.trials[i].settings[axis];
-      if (earlier == later) continue;
-      const bool is_turned = order.IsBefore(later, earlier);
-      const size_t first = is_turned ? i : other, second = is_turned ? other : i;
-      EffectPairs& row = RowOf(table, axis, first, second, effects);
-      row.a.push_back(*table.scores[first].value);
-      row.b.push_back(*table.scores[second].value);
+  std::vector<KeyRow> rows;
+  for (size_t v = 0; v < table.variants.size(); ++v) {
+    const auto facts = facts_of_variant.find(table.variants[v].name);
+    if (facts == facts_of_variant.end()) continue;
+    for (const std::string& key : keys_of_problem[table.variants[v].problem]) {
+      rows.push_back({v, key, ValueOfKey(*facts->second, key)});
     }
-    trials_of_block[block].push_back(i);
-  }
-}
-
-std::vector<EffectRow> EffectsOf(const SweepTable& table) {
-  std::vector<EffectPairs> effects;
-  for (size_t axis = 0; axis < table.plan.axes.size(); ++axis) {
-    if (table.plan.axes[axis] != "run.seed") AddPairs(table, axis, &effects);
-  }
-  std::vector<EffectRow> rows;
-  std::vector<double> p;
-  for (const EffectPairs& each : effects) {
-    rows.push_back({.key = table.plan.axes[each.axis],
-                    .first = each.first,
-                    .second = each.second,
-                    .metric = each.metric,
-                    .problem = each.problem,
-                    .paired = PairedDifference(each.a, each.b, table.plan.compare.confidence)});
-    p.push_back(rows.back().paired.p);
-  }
-  const std::vector<double> adjusted = HolmAdjusted(p);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    rows[i].adjusted_p = adjusted[i];
-    rows[i].better = VerdictOf(rows[i].paired, adjusted[i], table.plan.compare);
   }
   return rows;
 }
 
 }  // namespace
 
-SweepTable MakeTable(const StoredPlan& plan, std::vector<TrialOutcome> outcomes) {
+Verdict VerdictOf(const Difference& difference, double adjusted_p, const CompareOptions& compare) {
+  if (adjusted_p >= 1 - compare.confidence) return Verdict::kUndecided;
+  return (difference.value > 0) == compare.greater_is_better ? Verdict::kSecond : Verdict::kFirst;
+}
+
+SweepTable MakeTable(const StoredPlan& plan, std::vector<TrialOutcome> outcomes, const TableProgress& progress) {
   CHECK(outcomes.size() == plan.trials.size());
+  const Reporter report(progress);
   SweepTable table = {.plan = plan, .outcomes = std::move(outcomes), .scores = {}, .variants = {}};
   for (const TrialOutcome& outcome : table.outcomes) table.scores.push_back(ScoreOf(outcome, plan.compare));
-  table.variants = VariantsOf(table);
-  table.comparisons = ComparisonsOf(table);
+  table.variants = VariantsOf(table, report);
+  table.keys = KeysOf(table);
+  SetComparisons(&table, report);
   table.effects = EffectsOf(table);
   return table;
 }

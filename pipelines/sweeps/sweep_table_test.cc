@@ -1,6 +1,10 @@
 #include "pipelines/sweeps/sweep_table.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "core/io/atomic_file.h"
 #include "core/io/file_system.h"
 #include "core/testing/status_matchers.h"
 #include "data/artifact/run_reader.h"
@@ -131,6 +135,83 @@ TEST(SweepTableTest, ManyComparisonsRaiseTheBar) {
   }
 }
 
+// A large sweep: so many variants with so many seeds each.
+std::pair<StoredPlan, std::vector<TrialOutcome>> Large(int variants, int seeds) {
+  std::pair<StoredPlan, std::vector<TrialOutcome>> large;
+  large.first.axes = {"optimizer.learning_rate", "algorithm.beta", "run.seed"};
+  for (int v = 0; v < variants; ++v) {
+    for (int seed = 1; seed <= seeds; ++seed) {
+      const std::string arm = absl::StrCat("draw", v);
+      large.first.trials.push_back(
+          {.name = absl::StrCat(arm, "-seed", seed),
+           .arm = arm,
+           .problem = "p",
+           .config_sha256 = std::string(64, 'c'),
+           .base = 0,
+           .seed = seed,
+           .settings = {absl::StrCat("0.", 1000 + v), absl::StrCat(v % 3), absl::StrCat(seed)}});
+      TrialOutcome outcome = Done((v * 7919 % variants) + 0.1 * ((v + 3 * seed) % 5));
+      outcome.facts.keys = {{"optimizer.learning_rate", absl::StrCat("0.", 1000 + v)}};
+      large.second.push_back(std::move(outcome));
+    }
+  }
+  return large;
+}
+
+TEST(SweepTableTest, OfManyVariantsEachIsComparedWithTheBestAndOfManyValuesWithTheNext) {
+  const auto [plan, outcomes] = Large(200, 5);
+  int64_t calls = 0;
+  const SweepTable table = MakeTable(plan, outcomes, [&](absl::string_view, int64_t, int64_t) { ++calls; });
+  const std::string markdown = MarkdownOf(table);
+  EXPECT_EQ(table.variants.size(), 200u);
+  EXPECT_EQ(table.comparisons.size(), 199u);
+  EXPECT_EQ(table.pairs, 199 * 200 / 2);
+  EXPECT_GE(calls, 200 + 199) << "signs of life";
+  const auto best = std::max_element(table.variants.begin(), table.variants.end(), [](const auto& a, const auto& b) {
+    return a.interquartile_mean < b.interquartile_mean;
+  });
+  const size_t index = static_cast<size_t>(best - table.variants.begin());
+  for (const ComparisonRow& row : table.comparisons) {
+    EXPECT_TRUE(row.first == index || row.second == index);
+    // Which is the best is known from the scores: the family is that of all pairs.
+    EXPECT_GE(row.adjusted_p, std::min(1.0, row.paired.p * static_cast<double>(table.pairs - 199)));
+  }
+  EXPECT_THAT(markdown, HasSubstr("for all comparisons (19900), is below 0.05. Of more than 45 variants of one"));
+  // beta decides nothing of what else differs here, and each rate occurs with one beta: no two trials differ in one
+  // key.
+  EXPECT_TRUE(table.effects.empty());
+
+  StoredPlan rates = plan;
+  for (PlannedTrial& trial : rates.trials) trial.settings[1] = "0";
+  const SweepTable of_rates = MakeTable(rates, outcomes);
+  ASSERT_EQ(of_rates.effects.size(), 199u) << "of neighbouring rates";
+  EXPECT_EQ(of_rates.effects[0].paired.n, 5);
+  EXPECT_EQ(of_rates.effects[7].first, "0.1007");
+  EXPECT_EQ(of_rates.effects[7].second, "0.1008");
+}
+
+TEST(SweepTableTest, TheKeysInWhichVariantsDifferAreListedWhetherTheFileVariesThemOrNot) {
+  std::vector<TrialOutcome> outcomes = Outcomes();
+  for (size_t i = 0; i < 10; ++i) {
+    outcomes[i].facts.keys = {{"algorithm.name", i < 5 ? "\"a\"" : "\"b\""}, {"run.steps", "9"}};
+    if (i >= 5) outcomes[i].facts.keys.insert(outcomes[i].facts.keys.begin(), {"algorithm.beta", "0.05"});
+  }
+  const SweepTable table = MakeTable(TwoVariants(), outcomes);
+  ASSERT_EQ(table.keys.size(), 4u) << "run.steps is the same";
+  EXPECT_EQ(table.keys[0].key, "algorithm.beta");
+  EXPECT_EQ(table.keys[0].value, "-1.0") << "its default";
+  EXPECT_EQ(table.keys[2].value, "0.05");
+  const std::string markdown = MarkdownOf(table);
+  EXPECT_THAT(markdown, HasSubstr("| variant | algorithm.beta * | algorithm.name |\n|---|---|---|\n"
+                                  "| a | -1.0 | \"a\" |\n| b | 0.05 | \"b\" |\n"));
+  EXPECT_THAT(markdown, HasSubstr("\n\\* The sweep's file does not vary this key"));
+}
+
+TEST(SweepTableTest, SeedsNeededSaysThatNothingIsCorrected) {
+  EXPECT_THAT(SeedsNeededMarkdown(MakeTable(TwoVariants(), Outcomes())),
+              HasSubstr("has a p below 0.05 in 80% of cases. That is the p of one comparison alone, without Holm's"));
+}
+
 // A grid without seeds: in each of four blocks the second learning rate is better by about 1.
 TEST(SweepTableTest, TheEffectOfAKeyIsPairedOverAllOtherSettings) {
   StoredPlan plan = {.axes = {"optimizer.learning_rate", "algorithm.beta", "run.seed"}, .compare = {}, .trials = {}};
@@ -237,15 +318,15 @@ TEST(SweepTableTest, TheFileHoldsTheTables) {
   const SweepTable table = MakeTable(TwoVariants(), Outcomes());
   ASSERT_OK_AND_ASSIGN(const TableBytes bytes, EncodeTable(table));
   ASSERT_OK_AND_ASSIGN(TableFile file, ParseTableFile(bytes.h5, "sweep.h5"));
-  ASSERT_EQ(file.tables.size(), 6u);
-  EXPECT_EQ(file.tables[4].schema().name, "trials");
-  EXPECT_EQ(file.tables[4].rows(), 10);
+  ASSERT_EQ(file.tables.size(), 7u);
+  EXPECT_EQ(file.tables[5].schema().name, "trials");
+  EXPECT_EQ(file.tables[5].rows(), 10);
   ASSERT_OK_AND_ASSIGN(const StoredPlan plan, ParsePlan(file.plan));
   EXPECT_EQ(PlanText(plan), PlanText(table.plan));
   TableFile changed = file;
-  changed.tables[4].MutableValues<double>(10)[4] = 501;
+  changed.tables[5].MutableValues<double>(10)[4] = 501;
   EXPECT_EQ(FirstDifference(file, changed), "trials, row 4 (4-a-seed5), score: stored 500.0, computed 501.0");
-  changed.tables[4].MutableValues<uint8_t>(4)[2] = 0;
+  changed.tables[5].MutableValues<uint8_t>(4)[2] = 0;
   changed.tables[0].MutableValues<int64_t>(3)[0] = 4;
   EXPECT_EQ(FirstDifference(file, changed), "trials, row 2 (2-a-seed3), status: stored done, computed unfinished")
       << "the comparisons that follow from it come later";
@@ -272,19 +353,30 @@ TEST(TrialOutcomeTest, AFailureNamesNeitherRankNorFolder) {
   const std::string directory = absl::StrCat(::testing::TempDir(), "/sweep/trials/00-a");
   const PlannedTrial trial = TwoVariants().trials[0];
   FileSystem& files = PosixFileSystem();
-  ASSERT_OK_AND_ASSIGN(TrialOutcome outcome, ReadOutcome(files, directory, trial));
+  ASSERT_OK_AND_ASSIGN(TrialOutcome outcome, ReadOutcome(files, directory, {}, trial));
   EXPECT_EQ(outcome.status, TrialStatus::kUnfinished);
   const absl::Status failure = absl::DataLossError(absl::StrCat("rank 3: ", directory, "/segments/x.h5 is damaged"));
   ASSERT_OK(WriteFailure(files, directory, failure));
   ASSERT_OK(WriteFailure(files, directory, failure)) << "the second replaces the first";
-  ASSERT_OK_AND_ASSIGN(outcome, ReadOutcome(files, directory, trial));
+  ASSERT_OK_AND_ASSIGN(outcome, ReadOutcome(files, directory, {}, trial));
   EXPECT_EQ(outcome.status, TrialStatus::kFailed);
   EXPECT_EQ(outcome.code, "DATA_LOSS");
   EXPECT_EQ(outcome.sentence, "segments/x.h5 is damaged");
   ASSERT_OK(ClearFailure(files, directory));
   ASSERT_OK(ClearFailure(files, directory));
-  ASSERT_OK_AND_ASSIGN(outcome, ReadOutcome(files, directory, trial));
+  ASSERT_OK_AND_ASSIGN(outcome, ReadOutcome(files, directory, {}, trial));
   EXPECT_EQ(outcome.status, TrialStatus::kUnfinished);
+}
+
+// A failed trial has no run: one of the two was put there.
+TEST(TrialOutcomeTest, AFailureBesideARunIsDamage) {
+  const std::string directory = absl::StrCat(::testing::TempDir(), "/sweep/trials/03-a");
+  FileSystem& files = PosixFileSystem();
+  ASSERT_OK(WriteFailure(files, directory, absl::DataLossError("x")));
+  ASSERT_OK(WriteFileAtomically(files, JoinPath(directory, "run.h5"), "anything"));
+  EXPECT_THAT(ReadOutcome(files, directory, {}, TwoVariants().trials[0]),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       HasSubstr("03-a/failure.json: a failure is noted beside a complete run.h5")));
 }
 
 TEST(TrialOutcomeTest, AFailureWithinAStepNamesNeitherTheRankNorTheNumberOfARequest) {
@@ -292,7 +384,7 @@ TEST(TrialOutcomeTest, AFailureWithinAStepNamesNeitherTheRankNorTheNumberOfARequ
   FileSystem& files = PosixFileSystem();
   const auto stored = [&](absl::string_view sentence) {
     EXPECT_OK(WriteFailure(files, directory, absl::InternalError(sentence)));
-    const absl::StatusOr<TrialOutcome> outcome = ReadOutcome(files, directory, TwoVariants().trials[0]);
+    const absl::StatusOr<TrialOutcome> outcome = ReadOutcome(files, directory, {}, TwoVariants().trials[0]);
     return outcome.ok() ? outcome->sentence : std::string(outcome.status().message());
   };
   EXPECT_EQ(stored("rank 1: step 1: rank 12: the process exited with code 3"),
@@ -309,7 +401,7 @@ TEST(TrialOutcomeTest, AFailureHasNoNamesOfTemporaryFiles) {
                          absl::ResourceExhaustedError(absl::StrCat(
                              "cannot write ", directory, "/run.h5.tmp-8678-ac75d4bb-34: No space left on device; ",
                              "beside it are a.tmp-1-2-3 and x.tmp-old"))));
-  ASSERT_OK_AND_ASSIGN(const TrialOutcome outcome, ReadOutcome(files, directory, TwoVariants().trials[0]));
+  ASSERT_OK_AND_ASSIGN(const TrialOutcome outcome, ReadOutcome(files, directory, {}, TwoVariants().trials[0]));
   EXPECT_EQ(outcome.sentence, "cannot write run.h5: No space left on device; beside it are a and x.tmp-old");
 }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,7 +14,7 @@
 namespace reprise {
 namespace {
 
-constexpr size_t kMostComparisons = 200;
+constexpr size_t kMostRows = 200;  // of a section that can be long
 
 std::string Number(double value) { return std::isfinite(value) ? absl::StrFormat("%.4g", value) : "-"; }
 
@@ -35,6 +36,11 @@ std::string Heading(const std::vector<std::string>& cells) {
 
 std::string Percent(const SweepTable& table) { return absl::StrFormat("%g%%", 100 * table.plan.compare.confidence); }
 
+// The p below which a difference is decided: "0.05".
+std::string Level(const SweepTable& table) {
+  return absl::StrFormat("%g", std::round((1 - table.plan.compare.confidence) * 1e6) / 1e6);
+}
+
 std::string SeedsText(int64_t seeds) { return seeds == 0 ? "more than 1000000" : absl::StrCat(seeds); }
 
 // The comparisons that are shown, those with the least adjusted p first.
@@ -44,7 +50,7 @@ std::vector<const ComparisonRow*> Shown(const SweepTable& table) {
   std::stable_sort(rows.begin(), rows.end(), [](const ComparisonRow* a, const ComparisonRow* b) {
     return a->adjusted_p != b->adjusted_p ? a->adjusted_p < b->adjusted_p : a->paired.p < b->paired.p;
   });
-  if (rows.size() > kMostComparisons) rows.resize(kMostComparisons);
+  if (rows.size() > kMostRows) rows.resize(kMostRows);
   return rows;
 }
 
@@ -93,6 +99,17 @@ std::string VariantsOfProblem(const SweepTable& table, const std::string& proble
   return more > 0 ? absl::StrCat(text, " and ", more, " more") : text;
 }
 
+// All effects in their order, or of many those with the least p.
+std::vector<const EffectRow*> ShownEffects(const SweepTable& table) {
+  std::vector<const EffectRow*> rows;
+  for (const EffectRow& row : table.effects) rows.push_back(&row);
+  if (rows.size() <= kMostRows) return rows;
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const EffectRow* a, const EffectRow* b) { return a->paired.p < b->paired.p; });
+  rows.resize(kMostRows);
+  return rows;
+}
+
 // If the trials have several problems, the last column of a row names the variants whose problem it is about.
 std::string Effects(const SweepTable& table) {
   if (table.effects.empty()) return "No two trials differ in one key other than run.seed.\n";
@@ -102,7 +119,9 @@ std::string Effects(const SweepTable& table) {
                                       "p (Holm)", "pairs",          "better"};
   if (has_problems) heading.push_back("problem of the variants");
   std::string text = Heading(heading);
-  for (const EffectRow& row : table.effects) {
+  const std::vector<const EffectRow*> shown = ShownEffects(table);
+  for (const EffectRow* const each : shown) {
+    const EffectRow& row = *each;
     const std::string better = row.better == Verdict::kUndecided ? "undecided"
                                : row.better == Verdict::kFirst   ? row.first
                                                                  : row.second;
@@ -115,6 +134,9 @@ std::string Effects(const SweepTable& table) {
                                       better};
     if (has_problems) cells.push_back(VariantsOfProblem(table, row.problem));
     absl::StrAppend(&text, Line(cells));
+  }
+  if (shown.size() < table.effects.size()) {
+    absl::StrAppend(&text, "\nShown are ", shown.size(), " of ", table.effects.size(), " effects; sweep.h5 has all.\n");
   }
   return text;
 }
@@ -129,6 +151,60 @@ std::string Variants(const SweepTable& table) {
                                  absl::StrCat(row.scores.size()), absl::StrCat(row.failed)}));
   }
   return text;
+}
+
+// A key with a mark if the sweep's file does not vary it.
+std::string MarkedKey(const SweepTable& table, const std::string& key) {
+  const std::vector<std::string>& axes = table.plan.axes;
+  return std::find(axes.begin(), axes.end(), key) == axes.end() ? key + " *" : key;
+}
+
+// The keys in which the variants of a problem differ: a row for each variant, or, where there are more keys than
+// variants, for each key.
+std::string KeysOfProblem(const SweepTable& table, const std::vector<const KeyRow*>& rows) {
+  std::vector<std::string> keys = {""}, variants = {""};
+  std::map<std::pair<std::string, std::string>, std::string> values;
+  for (const KeyRow* const row : rows) {
+    const std::string& variant = table.variants[row->variant].name;
+    if (variants.back() != variant) variants.push_back(variant);
+    if (variants.size() == 2) keys.push_back(row->key);
+    values[{row->key, variant}] = row->value;
+  }
+  const bool by_key = keys.size() > variants.size();
+  const auto text_of = [&](const std::string& key) { return MarkedKey(table, key); };
+  std::vector<std::string> heading = {by_key ? "key" : "variant"};
+  for (size_t i = 1; i < (by_key ? variants : keys).size(); ++i) {
+    heading.push_back(by_key ? variants[i] : text_of(keys[i]));
+  }
+  std::string text = Heading(heading);
+  for (size_t i = 1; i < (by_key ? keys : variants).size(); ++i) {
+    std::vector<std::string> cells = {by_key ? text_of(keys[i]) : variants[i]};
+    for (size_t j = 1; j < (by_key ? variants : keys).size(); ++j) {
+      cells.push_back(by_key ? values[{keys[i], variants[j]}] : values[{keys[j], variants[i]}]);
+    }
+    absl::StrAppend(&text, Line(cells));
+  }
+  return text;
+}
+
+std::string Keys(const SweepTable& table) {
+  std::map<std::string, std::vector<const KeyRow*>> of_problem;
+  std::vector<std::string> problems;  // in the order of their first variants
+  bool has_mark = false;
+  for (const KeyRow& row : table.keys) {
+    const std::string& problem = table.variants[row.variant].problem;
+    if (of_problem[problem].empty()) problems.push_back(problem);
+    of_problem[problem].push_back(&row);
+    has_mark = has_mark || MarkedKey(table, row.key) != row.key;
+  }
+  if (problems.empty()) return "No two variants of one problem differ in a key other than run.seed.\n";
+  std::vector<std::string> tables;
+  for (const std::string& problem : problems) tables.push_back(KeysOfProblem(table, of_problem[problem]));
+  return absl::StrCat(absl::StrJoin(tables, "\n"),
+                      has_mark ? "\n\\* The sweep's file does not vary this key: it comes with another one, such as "
+                                 "algorithm.name or optimizer.preset, or from another configuration. A difference "
+                                 "between such variants may be due to it.\n"
+                               : "");
 }
 
 std::string Trials(const SweepTable& table) {
@@ -167,8 +243,12 @@ std::string VerdictSentence(const SweepTable& table, const ComparisonRow& row) {
 }
 
 std::string SeedsNeededMarkdown(const SweepTable& table) {
-  std::string text = Heading({"second - first", "difference", "deviation, paired", "deviation, unpaired",
-                              "seeds needed, paired", "seeds needed, unpaired"});
+  std::string text = absl::StrCat(
+      "With so many seeds, a true difference of this size and spread has a p below ", Level(table),
+      " in 80% of cases. That is the p of one comparison alone, without Holm's correction: where several are made, a "
+      "decision above needs a smaller one, and more seeds.\n\n");
+  text += Heading({"second - first", "difference", "deviation, paired", "deviation, unpaired", "seeds needed, paired",
+                   "seeds needed, unpaired"});
   for (const ComparisonRow* row : Shown(table)) {
     if (row->paired.n < 2) continue;
     absl::StrAppend(&text,
@@ -182,18 +262,26 @@ std::string SeedsNeededMarkdown(const SweepTable& table) {
 std::string MarkdownOf(const SweepTable& table) {
   int64_t failed = 0;
   for (const TrialOutcome& outcome : table.outcomes) failed += outcome.status == TrialStatus::kFailed ? 1 : 0;
+  const int64_t compared = static_cast<int64_t>(table.comparisons.size());
+  const std::string with_best =
+      compared == table.pairs
+          ? ""
+          : absl::StrCat(
+                " Of more than ", kMostComparedAlike,
+                " variants of one problem, each is compared with the best of them alone; the correction is for "
+                "all pairs, because the same scores say which is the best.");
   return absl::StrCat(
       "# Sweep\n\n", table.outcomes.size(), " trials, ", failed,
       " failed. Trials that share a seed share their tasks and draws: differences are taken seed by seed, with "
       "Student's intervals, and a difference is decided where its p, after Holm's correction for all comparisons (",
-      table.comparisons.size(), "), is below ",
-      absl::StrFormat("%g", std::round((1 - table.plan.compare.confidence) * 1e6) / 1e6), ".\n\n## Comparisons\n\n",
-      Comparisons(table),
-      "\n## Seeds needed\n\nSo many seeds decide a difference of this size in 80% of cases, without a correction.\n\n",
-      SeedsNeededMarkdown(table),
-      "\n## Effects of single keys\n\nOver all pairs of trials that differ in this key alone, whatever their other "
-      "settings and seeds. The intervals take these pairs as independent.\n\n",
-      Effects(table), "\n## Variants\n\n", Variants(table), "\n## Trials\n\n", Trials(table));
+      table.pairs, "), is below ", Level(table), ".", with_best, "\n\n## Comparisons\n\n", Comparisons(table),
+      "\n## Seeds needed\n\n", SeedsNeededMarkdown(table),
+      "\n## Effects of single keys\n\nOver all pairs of trials that differ in this key alone, and in keys that it "
+      "brings "
+      "along, whatever their other settings and seeds. The intervals take these pairs as independent. p is corrected "
+      "by Holm over all effects (",
+      table.effects.size(), ").\n\n", Effects(table), "\n## What the variants differ in\n\n", Keys(table),
+      "\n## Variants\n\n", Variants(table), "\n## Trials\n\n", Trials(table));
 }
 
 }  // namespace reprise

@@ -92,6 +92,16 @@ StreamTable VariantStream(const SweepTable& table) {
   return rows;
 }
 
+StreamTable KeyStream(const SweepTable& table) {
+  StreamTable rows({"keys", 1, {StringColumn("variant"), StringColumn("key"), StringColumn("value")}});
+  for (const KeyRow& row : table.keys) {
+    rows.AppendString(0, table.variants[row.variant].name);
+    rows.AppendString(1, row.key);
+    rows.AppendString(2, row.value);
+  }
+  return rows;
+}
+
 StreamTable ComparisonStream(const SweepTable& table) {
   std::vector<ColumnSchema> columns = {StringColumn("first"),
                                        StringColumn("second"),
@@ -163,7 +173,7 @@ std::string NumberText(double value) { return config::Literal(config::Value(valu
 }  // namespace
 
 std::vector<StreamTable> StreamsOf(const SweepTable& table) {
-  return {ComparisonStream(table), EffectStream(table), MetricStream(table),
+  return {ComparisonStream(table), EffectStream(table), KeyStream(table),    MetricStream(table),
           SettingStream(table),    TrialStream(table),  VariantStream(table)};
 }
 

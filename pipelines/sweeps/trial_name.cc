@@ -62,7 +62,18 @@ std::string ShortSetting(const std::string& short_name, const config::Value& val
   return absl::StrCat(short_name, absl::StripSuffix(literal, ".0"));
 }
 
-std::string JoinParts(absl::Span<const std::string> parts) { return absl::StrJoin(parts, "-").substr(0, kLongest); }
+Labels LabelsOf(absl::Span<const std::string> words, absl::Span<const LabelPart> parts) {
+  std::vector<std::string> trial, arm;
+  for (const std::string& word : words) {
+    if (!word.empty()) trial.push_back(word);
+  }
+  arm = trial;
+  for (const LabelPart& part : parts) {
+    trial.push_back(ShortSetting(part.short_name, part.value));
+    if (part.key != "run.seed") arm.push_back(trial.back());
+  }
+  return {absl::StrJoin(trial, "-").substr(0, kLongest), absl::StrJoin(arm, "-").substr(0, kLongest)};
+}
 
 std::string TrialName(int64_t index, int64_t trials, const std::string& label) {
   const size_t digits = std::max<size_t>(2, absl::StrCat(trials - 1).size());

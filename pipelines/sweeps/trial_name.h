@@ -21,8 +21,20 @@ std::vector<std::string> ShortNames(absl::Span<const std::string> keys);
 // Returns "lr0.001", "seed3"; of text that begins with a letter the text alone: "grpo". Pure.
 std::string ShortSetting(const std::string& short_name, const config::Value& value);
 
-// Joins the parts by '-'; a name of more than 80 bytes is truncated. Pure.
-std::string JoinParts(absl::Span<const std::string> parts);
+// One varied key of a trial's label.
+struct LabelPart {
+  std::string key, short_name;
+  config::Value value;
+};
+
+// A trial's label, and that of its variant, which has no run.seed: "rloo-lr0.001-seed3", "rloo-lr0.001".
+struct Labels {
+  std::string trial, arm;
+};
+
+// Joins the first words, those that are not empty, and the parts by '-'; labels of more than 80 bytes are truncated.
+// Pure.
+Labels LabelsOf(absl::Span<const std::string> words, absl::Span<const LabelPart> parts);
 
 // Returns the name of a trial's folder: its index, in as many digits as the greatest one has and at least two, and its
 // label: "07-grpo-lr0.001-seed3". Pure.

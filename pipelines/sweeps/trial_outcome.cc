@@ -12,6 +12,7 @@
 #include "core/io/read_file.h"
 #include "core/json/json.h"
 #include "core/status/check.h"
+#include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "rl/record/record_schema.h"
@@ -37,7 +38,18 @@ MetricSummary SummaryOf(const std::string& name, const std::vector<double>& valu
   return summary;
 }
 
-absl::StatusOr<TrialOutcome> DoneOutcome(FileSystem& files, const std::string& path, const PlannedTrial& trial) {
+// FailedPrecondition unless the run has read the files of the plan.
+absl::Status CheckFiles(const std::string& path, const PlannedTrial& trial, const std::vector<ExternalFile>& files) {
+  if (files == trial.files) return absl::OkStatus();
+  const std::string name = FirstOtherFile(trial.files, files);
+  return absl::FailedPreconditionError(absl::StrCat(path, " is not the run of trial ", trial.name, ": it read another ",
+                                                    name,
+                                                    " than the sweep's plan has; move its folder away, and the same "
+                                                    "command executes the trial with the plan's file"));
+}
+
+absl::StatusOr<TrialOutcome> DoneOutcome(FileSystem& files, const std::string& path,
+                                         const std::vector<std::string>& axes, const PlannedTrial& trial) {
   ASSIGN_OR_RETURN(const RunReader run, RunReader::Open(files, path));
   if (run.config_sha256_hex() != trial.config_sha256) {
     return absl::FailedPreconditionError(
@@ -49,6 +61,10 @@ absl::StatusOr<TrialOutcome> DoneOutcome(FileSystem& files, const std::string& p
                           .sentence = {},
                           .run_digest = run.run_digest_hex(),
                           .file_sha256 = run.file_sha256_hex()};
+  RETURN_IF_ERROR(CheckFiles(path, trial, run.header().external_files));
+  absl::StatusOr<TrialFacts> facts = FactsOf(run.config_text(), run.header().external_files, axes);
+  if (!facts.ok()) return WithContext(facts.status(), path);
+  outcome.facts = *std::move(facts);
   absl::StatusOr<StreamTable> metrics = run.ReadStream("metrics");
   if (!metrics.ok()) return absl::DataLossError(absl::StrCat(path, ": ", metrics.status().message()));
   absl::StatusOr<std::vector<MetricSummary>> summaries = Summarize(*metrics);
@@ -149,12 +165,19 @@ std::string TrialDirectory(absl::string_view sweep_directory, const std::string&
   return JoinPath(JoinPath(sweep_directory, "trials"), name);
 }
 
-absl::StatusOr<TrialOutcome> ReadOutcome(FileSystem& files, const std::string& directory, const PlannedTrial& trial) {
+absl::StatusOr<TrialOutcome> ReadOutcome(FileSystem& files, const std::string& directory,
+                                         const std::vector<std::string>& axes, const PlannedTrial& trial) {
   const std::string failure = JoinPath(directory, kFailureFile), run = JoinPath(directory, "run.h5");
   ASSIGN_OR_RETURN(const bool has_failed, Exists(files, failure));
-  if (has_failed) return FailedOutcome(files, failure);
   ASSIGN_OR_RETURN(const bool is_done, Exists(files, run));
-  if (is_done) return DoneOutcome(files, run, trial);
+  if (has_failed && is_done) {
+    return absl::DataLossError(
+        absl::StrCat(failure,
+                     ": a failure is noted beside a complete run.h5, which no sweep does: the command that started the "
+                     "sweep removes the note"));
+  }
+  if (has_failed) return FailedOutcome(files, failure);
+  if (is_done) return DoneOutcome(files, run, axes, trial);
   return TrialOutcome();
 }
 

@@ -13,6 +13,7 @@
 #include "core/io/file_system.h"
 #include "data/artifact/run_reader.h"
 #include "pipelines/sweeps/stored_plan.h"
+#include "pipelines/sweeps/trial_facts.h"
 
 namespace reprise {
 
@@ -35,6 +36,7 @@ struct TrialOutcome {
   std::string run_digest = "", file_sha256 = "";  // of run.h5, hexadecimal
   int64_t steps = 0;                              // of training
   std::vector<MetricSummary> metrics = {};        // sorted by name
+  TrialFacts facts = {};                          // of a trial that is done
 };
 
 // Null if the trial has no such metric.
@@ -43,10 +45,11 @@ const MetricSummary* FindMetric(const TrialOutcome& outcome, absl::string_view n
 // Returns where the trial's run is.
 std::string TrialDirectory(absl::string_view sweep_directory, const std::string& name);
 
-// Reads and verifies the trial's run.h5, which must be that of the planned configuration; without one, its
-// kFailureFile. A trial with neither is unfinished. DataLoss, naming the file, if it is damaged; FailedPrecondition if
-// it is another run.
-absl::StatusOr<TrialOutcome> ReadOutcome(FileSystem& files, const std::string& directory, const PlannedTrial& trial);
+// Reads and verifies the trial's run.h5, which must be that of the planned configuration and files; without one, its
+// kFailureFile. A trial with neither is unfinished. DataLoss, naming the file, if it is damaged, or if there are both:
+// a failed trial has no run. FailedPrecondition if it is another run.
+absl::StatusOr<TrialOutcome> ReadOutcome(FileSystem& files, const std::string& directory,
+                                         const std::vector<std::string>& axes, const PlannedTrial& trial);
 
 // Returns whether nothing is left to do: the run and its exported model are complete, and no failure is noted.
 absl::StatusOr<bool> IsFinished(FileSystem& files, const std::string& directory);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,10 +11,12 @@
 #include "core/config/literal.h"
 #include "core/digest/sha256.h"
 #include "core/io/read_file.h"
+#include "core/parallel/activity.h"
 #include "core/random/draw.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/run_reader.h"
+#include "pipelines/sweeps/plan_check.h"
 #include "pipelines/sweeps/stored_plan.h"
 #include "pipelines/sweeps/sweep_folder.h"
 #include "pipelines/sweeps/sweep_table.h"
@@ -115,6 +118,19 @@ absl::StatusOr<std::string> TextDifference(FileSystem& files, const std::string&
   return std::string();
 }
 
+// Describes a run among the trials that the plan does not have: its row was removed. "" if there is none.
+absl::StatusOr<std::string> UnplannedRun(FileSystem& files, const std::string& directory, const StoredPlan& plan) {
+  std::set<std::string> names;
+  for (const PlannedTrial& trial : plan.trials) names.insert(trial.name);
+  ASSIGN_OR_RETURN(const std::vector<std::string> found, files.List(JoinPath(directory, "trials")));
+  for (const std::string& name : found) {
+    if (names.contains(name) || names.contains(name.substr(0, name.rfind(".aside")))) continue;
+    ASSIGN_OR_RETURN(const bool is_run, Exists(files, JoinPath(TrialDirectory(directory, name), "run.h5")));
+    if (is_run) return absl::StrCat("trials/", name, " has a run, and the plan no such trial");
+  }
+  return std::string();
+}
+
 }  // namespace
 
 std::string FirstDifference(const TableFile& stored, const TableFile& computed) {
@@ -131,7 +147,8 @@ std::string FirstDifference(const TableFile& stored, const TableFile& computed) 
   return first;
 }
 
-absl::StatusOr<SweepCheck> CheckSweep(FileSystem& files, const std::string& directory, int64_t samples) {
+absl::StatusOr<SweepCheck> CheckSweep(FileSystem& files, const std::string& directory, int64_t samples,
+                                      const TableProgress& progress) {
   ASSIGN_OR_RETURN(const StoredPlan plan, ReadPlan(files, directory));
   const std::string path = JoinPath(directory, kTableFile);
   const absl::StatusOr<std::string> stored = ReadFile(files, path, kMostTableBytes);
@@ -144,15 +161,28 @@ absl::StatusOr<SweepCheck> CheckSweep(FileSystem& files, const std::string& dire
   if (stored_file.plan != PlanText(plan)) {  // no trial has to be read for this
     return SweepCheck{static_cast<int64_t>(plan.trials.size()), std::string(kOtherPlan), {}};
   }
-  ASSIGN_OR_RETURN(std::vector<TrialOutcome> outcomes, ReadOutcomes(files, directory, plan));
+  ASSIGN_OR_RETURN(std::vector<TrialOutcome> outcomes, ReadOutcomes(files, directory, plan, progress));
   for (size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i].status != TrialStatus::kDone) continue;
     RETURN_IF_ERROR(CheckCheckpoints(files, TrialDirectory(directory, plan.trials[i].name)));
+    MarkActivity();
   }
-  const SweepTable table = MakeTable(plan, std::move(outcomes));
+  const auto is_done = [](const TrialOutcome& outcome) { return outcome.status == TrialStatus::kDone; };
+  if (std::none_of(outcomes.begin(), outcomes.end(), is_done)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(directory,
+                     " has no trial that has ended with a run, so that nothing can be verified; sweep.md says why they "
+                     "failed, and the command that started the sweep tries them again"));
+  }
+  SweepCheck check = {.trials = static_cast<int64_t>(plan.trials.size()), .difference = {}, .sampled = {}};
+  check.difference = PlanDifference(plan, outcomes);
+  if (check.difference.empty()) {
+    ASSIGN_OR_RETURN(check.difference, UnplannedRun(files, directory, plan));
+  }
+  if (!check.difference.empty()) return check;
+  const SweepTable table = MakeTable(plan, std::move(outcomes), progress);
   ASSIGN_OR_RETURN(const TableBytes computed, EncodeTable(table));
   ASSIGN_OR_RETURN(const TableFile computed_file, ParseTableFile(computed.h5, "the computed table"));
-  SweepCheck check = {.trials = static_cast<int64_t>(plan.trials.size()), .difference = {}, .sampled = {}};
   check.difference = FirstDifference(stored_file, computed_file);
   if (check.difference.empty()) {
     ASSIGN_OR_RETURN(check.difference, TextDifference(files, directory, computed));

@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "core/io/file_system.h"
 #include "data/artifact/table_file.h"
+#include "pipelines/sweeps/sweep_table.h"
 
 namespace reprise {
 
@@ -19,10 +20,12 @@ struct SweepCheck {
 };
 
 // Verifies the digests of sweep.h5, of each trial's run.h5 and of the checkpoints beside it, and computes the table
-// again from the trials' runs. The models that the trials have exported are not read. At most `samples` of the trials
-// that are done are sampled, by a draw that depends on the table. FailedPrecondition if the sweep is not complete;
-// DataLoss, naming the file, if one is damaged; NotFound if the directory is not that of a sweep.
-absl::StatusOr<SweepCheck> CheckSweep(FileSystem& files, const std::string& directory, int64_t samples);
+// again from the trials' runs, with which the plan must agree (plan_check.h). The models that the trials have exported
+// are not read. At most `samples` of the trials that are done are sampled, by a draw that depends on the table.
+// FailedPrecondition if the sweep is not complete, or if none of its trials has ended with a run; DataLoss, naming the
+// file, if one is damaged; NotFound if the directory is not that of a sweep. Calls `progress`, if it is not null.
+absl::StatusOr<SweepCheck> CheckSweep(FileSystem& files, const std::string& directory, int64_t samples,
+                                      const TableProgress& progress = nullptr);
 
 // Describes the first difference of two files of tables, of the trials if there is one: "trials, row 3 (03-seed2),
 // score: stored 0.5, computed 0.25". "" if they are equal. Pure.

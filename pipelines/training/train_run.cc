@@ -103,6 +103,7 @@ class Training {
  private:
   absl::Status CheckKeys();
   absl::Status TakeWeights();
+  absl::Status CheckFiles() const;
   absl::StatusOr<ResumePlan> Plan() const;
   void WarnOfEarlierStop() const;
   void NoteWhatIsDone() const;
@@ -186,8 +187,22 @@ absl::Status Training::TakeWeights() {
   return absl::OkStatus();
 }
 
+// FailedPrecondition, naming the file, unless the run reads the files that it must.
+absl::Status Training::CheckFiles() const {
+  if (request_.files.empty()) return absl::OkStatus();
+  RunHeader header = rl::HeaderOf(config_, parts_);
+  Sort(header);
+  const auto [mine, wanted] = std::mismatch(header.external_files.begin(), header.external_files.end(),
+                                            request_.files.begin(), request_.files.end());
+  if (mine == header.external_files.end() && wanted == request_.files.end()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(mine == header.external_files.end() ? wanted->name : mine->name,
+                   " is another file than when the sweep began: restore it, and the same command executes the trial"));
+}
+
 // Checks first that the directory is free or, when resuming, contains a run of this configuration.
 absl::StatusOr<ResumePlan> Training::Plan() const {
+  RETURN_IF_ERROR(CheckFiles());
   RETURN_IF_ERROR(CheckIsNoFile(request_.output));
   RETURN_IF_ERROR(CheckIsNoLink(JoinPath(request_.output, "watchdog")));
   if (IsSweepFolder(files_, request_.output)) {

@@ -5,19 +5,23 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/comm/communicator.h"
 #include "core/log/logger.h"
+#include "data/artifact/format/run_header.h"
 #include "rl/config/load.h"
 
 namespace reprise {
 
 struct TrainRequest {
-  rl::ResolvedConfig config;    // checked (CheckConfig)
-  std::string output;           // the run's directory
-  std::string init_from = {};   // "RUN.h5", "RUN.h5@STEP" or a run's directory; empty: from the model's own weights
+  rl::ResolvedConfig config;   // checked (CheckConfig)
+  std::string output;          // the run's directory
+  std::string init_from = {};  // "RUN.h5", "RUN.h5@STEP" or a run's directory; empty: from the model's own weights
+  // The files that the run must read (RunHeader::external_files), those of --init-from left out; none: any.
+  std::vector<ExternalFile> files = {};
   bool resume = false;          // continues the run in `output`; else there must be none
   int64_t stop_after_step = 0;  // of training; 0: none
   bool check = false;           // only checks everything that can be checked before the first step

@@ -10,9 +10,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "core/io/file_lock.h"
 #include "core/testing/status_matchers.h"
+#include "data/artifact/table_file.h"
 #include "gtest/gtest.h"
 #include "tests/cli/cli.h"
 #include "tests/programs/programs.h"
@@ -291,6 +293,116 @@ TEST(ReproduceSweepTest, FindsWhatIsNotOfTheTrials) {
   EXPECT_THAT(RunVerb("reproduce", {other + trial, "--samples", "1"}),
               FailsWith("reproduce", 64,
                         absl::StrCat("--samples: ", other, trial, " is not the folder of a sweep: remove the option")));
+}
+
+// Every file of the sweep and every folder's name says the other algorithm, and sweep.h5 is made of that plan: only the
+// runs themselves tell.
+TEST(ReproduceSweepTest, AnExchangeOfTwoSettingsInAllFilesIsFound) {
+  const std::string file = WriteSweep(), directory = MakeDirectory() + "/sweep";
+  ASSERT_EQ(RunSweep(file, directory, {"--set", "run.steps=2"}).exit_code, 0);
+  const std::string plan = Contents(directory + "/plan.json");
+  std::string other = plan;
+  // The configurations' digests stay with their places.
+  other = absl::StrReplaceAll(other, {{"grpo", "rloo"}, {"rloo", "grpo"}});
+  ASSERT_NE(other, plan);
+  std::ofstream(directory + "/plan.json") << other;
+  const std::string trials = directory + "/trials/";
+  for (const char* const seed : {"1", "2"}) {
+    const int index = seed[0] - '1';
+    std::filesystem::rename(absl::StrCat(trials, "0", index, "-grpo-seed", seed),
+                            absl::StrCat(trials, "0", index, "-rloo-seed", seed));
+    std::filesystem::rename(absl::StrCat(trials, "0", index + 2, "-rloo-seed", seed),
+                            absl::StrCat(trials, "0", index + 2, "-grpo-seed", seed));
+  }
+  for (const char* const name : {"/sweep.csv", "/sweep.md"}) {
+    std::ofstream(directory + name) << absl::StrReplaceAll(Contents(directory + name),
+                                                           {{"grpo", "rloo"}, {"rloo", "grpo"}});
+  }
+  absl::StatusOr<TableFile> table = ParseTableFile(Contents(directory + "/sweep.h5"), "sweep.h5");
+  ASSERT_OK(table);
+  absl::StatusOr<std::string> bytes = EncodeTableFile(other, table->tables);
+  ASSERT_OK(bytes);
+  std::ofstream(directory + "/sweep.h5") << *bytes;
+  const ProcessResult result = RunVerb("reproduce", {directory, "--quiet"});
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_EQ(result.out, "FAIL: trial 00-rloo-seed1: the plan's algorithm.name is \"rloo\", its run has \"grpo\"\n");
+}
+
+TEST(ReproduceSweepTest, RunsThatAreExchangedCopiedOrNotPlannedAreFound) {
+  const std::string file = WriteSweep(), directory = MakeDirectory() + "/sweep", trials = directory + "/trials/";
+  ASSERT_EQ(RunSweep(file, directory, {"--set", "run.steps=2"}).exit_code, 0);
+  const std::string a = trials + "00-grpo-seed1/run.h5", b = trials + "02-rloo-seed1/run.h5";
+  const std::string of_a = Contents(a), of_b = Contents(b);
+  const auto write = [](const std::string& path, const std::string& bytes) {
+    std::filesystem::remove(path);
+    std::ofstream(path) << bytes;
+  };
+  write(a, of_b), write(b, of_a);
+  EXPECT_THAT(RunVerb("reproduce", {directory, "--quiet"}).err, HasSubstr("it has another configuration"));
+  write(b, of_b);
+  EXPECT_EQ(RunVerb("reproduce", {directory, "--quiet"}).exit_code, 64) << "copied over another";
+  write(a, of_a);
+  std::filesystem::create_directory(trials + "04-rloo-seed3");
+  write(trials + "04-rloo-seed3/run.h5", of_b);
+  EXPECT_EQ(RunVerb("reproduce", {directory, "--quiet"}).out,
+            "FAIL: trials/04-rloo-seed3 has a run, and the plan no such trial\n");
+  std::filesystem::remove_all(trials + "04-rloo-seed3");
+  write(trials + "00-grpo-seed1/failure.json", "{\"code\": \"DATA_LOSS\", \"sentence\": \"x\"}\n");
+  const ProcessResult both = RunVerb("reproduce", {directory, "--quiet"});
+  EXPECT_EQ(both.exit_code, 65);
+  EXPECT_THAT(both.err, HasSubstr("failure.json: a failure is noted beside a complete run.h5"));
+  ASSERT_EQ(RunSweep(file, directory, {"--set", "run.steps=2"}).exit_code, 0) << "which removes the note";
+  EXPECT_EQ(RunVerb("reproduce", {directory, "--quiet"}).exit_code, 0);
+}
+
+TEST(ReproduceSweepTest, ASweepWithoutARunProvesNothing) {
+  const std::string file = WriteSweep("[grid]\nrun.seed = [1, 2]\n[settings]\ndata.path = \"nowhere.jsonl\"\n");
+  const std::string directory = MakeDirectory() + "/sweep";
+  ASSERT_EQ(RunSweep(file, directory).exit_code, 0);
+  EXPECT_THAT(RunVerb("reproduce", {directory, "--quiet"}),
+              FailsWith("reproduce", 64,
+                        absl::StrCat(directory,
+                                     " has no trial that has ended with a run, so that nothing can be verified; "
+                                     "sweep.md says why they failed, and the command that started the sweep tries "
+                                     "them again")));
+}
+
+// The paths are relative to the sweep's file, which is not in the working directory.
+TEST(SweepTest, AFileThatChangesBetweenTwoExecutionsIsRefused) {
+  const std::string file = WriteSweep(absl::StrCat("[settings]\ndata.path = \"p.jsonl\"\n[grid]\nrun.seed = [1, 2]\n[",
+                                                   "[variants]]\nname = \"x\"\nconfig = \"tiny.toml\"\n"));
+  const std::string here = std::filesystem::path(file).parent_path().string(), directory = here + "/sweep";
+  const std::string problems = "{\"prompt\": \"1+1=\", \"answer\": \"2\"}\n", other = problems + problems;
+  WriteFile(here, "tiny.toml", kTinyRun);
+  ASSERT_EQ(RunSweep(file, directory).exit_code, 0) << "both trials fail: there is no file yet";
+  EXPECT_THAT(TableIn(directory).csv, HasSubstr("failed,NOT_FOUND"));
+  WriteFile(here, "p.jsonl", problems);
+  const ProcessResult first = RunSweep(file, directory);
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.out, StartsWith("trials 2, of which 0 failed\n"));
+  const Table table = TableIn(directory);
+  std::filesystem::remove_all(directory + "/trials/01-x-seed2");
+  WriteFile(here, "p.jsonl", other);
+  EXPECT_THAT(
+      RunSweep(file, directory),
+      FailsWith("sweep", 64,
+                absl::StrCat("data/problems of trial 00-x-seed1 is another file than when the sweep in ", directory,
+                             " began, so that its trials could not be compared: restore the file, or choose "
+                             "another --output")));
+  // A run of other data in the place of a trial is no run of it, although its configuration is the same.
+  const std::string elsewhere = here + "/elsewhere";
+  ASSERT_EQ(RunSweep(file, elsewhere).exit_code, 0);
+  std::filesystem::copy(elsewhere + "/trials/01-x-seed2", directory + "/trials/01-x-seed2",
+                        std::filesystem::copy_options::recursive);
+  EXPECT_THAT(RunVerb("reproduce", {directory, "--data", here + "/p.jsonl", "--quiet"}).err,
+              HasSubstr("is not the run of trial 01-x-seed2: it read another data/problems than the sweep's plan has"));
+  std::filesystem::remove_all(directory + "/trials/01-x-seed2");
+  std::filesystem::remove(here + "/p.jsonl");
+  WriteFile(here, "p.jsonl", problems);
+  ASSERT_EQ(RunSweep(file, directory).exit_code, 0);
+  EXPECT_EQ(TableIn(directory), table);
+  const ProcessResult pass = RunVerb("reproduce", {directory, "--data", here + "/p.jsonl", "--quiet"});
+  EXPECT_EQ(pass.exit_code, 0) << pass.out << pass.err;
 }
 
 }  // namespace

@@ -147,11 +147,22 @@ int64_t SeedsNeeded(double difference, double deviation, double confidence, doub
     return NoncentralTwoSided(StudentQuantile(1 - confidence, degrees), degrees, std::min(shift, kMostShift)) >= power;
   };
   if (difference == 0) return 0;
-  int64_t low = 1, high = 2;
-  while (!suffices(high)) {
+  // Where the deviation is known and need not be estimated, as with so many degrees of freedom, fewer seeds suffice:
+  // most comparisons need a few more than those.
+  int64_t low = 1;
+  if (deviation > 0) {
+    constexpr double kKnown = 1e9, kBelow = 0.999;
+    const double effect = std::fabs(difference) / deviation;
+    const double quantiles = StudentQuantile(1 - confidence, kKnown) + StudentQuantile(2 * (1 - power), kKnown);
+    const double least = kBelow * (quantiles / effect) * (quantiles / effect);
+    if (least >= kMost) return 0;
+    low = std::max(low, static_cast<int64_t>(least) - 1);
+  }
+  int64_t high = low + 1;
+  for (int64_t step = 1; !suffices(high); step *= 2) {
     if (high >= kMost) return 0;
     low = high;
-    high = std::min(2 * high, kMost);
+    high = std::min(high + step, kMost);
   }
   // low does not suffice, high does.
   while (high - low > 1) {

@@ -1,0 +1,216 @@
+#include "pipelines/sweeps/trial_facts.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "core/config/field_list.h"
+#include "core/config/resolve.h"
+#include "core/digest/sha256.h"
+#include "core/status/status_macros.h"
+#include "pipelines/stored/stored_run.h"
+#include "rl/config/algorithm_choice.h"
+#include "rl/config/config.h"
+#include "rl/config/load.h"
+#include "rl/config/workload_keys.h"
+#include "rl/run/path_keys.h"
+
+namespace reprise {
+namespace {
+
+constexpr char kAlgorithm[] = "algorithm.name", kPreset[] = "optimizer.preset", kSeed[] = "run.seed";
+constexpr char kModelFiles[] = "model/";
+constexpr size_t kShownDigits = 12;
+
+std::string Shown(const std::string& hex) { return hex.substr(0, kShownDigits); }
+
+std::string DigestText(absl::Span<const ExternalFile> files) {
+  std::string text;
+  for (const ExternalFile& file : files) absl::StrAppend(&text, file.name, " ", ToHex(file.sha256), "\n");
+  return text;
+}
+
+// The files that the path key `axis` leads to.
+std::vector<ExternalFile> FilesOf(const rl::PathKey& axis, absl::Span<const ExternalFile> files) {
+  std::vector<ExternalFile> of_axis;
+  for (const ExternalFile& file : files) {
+    const bool is_held_out = file.name == "data/held_out", is_model = absl::StartsWith(file.name, kModelFiles);
+    const bool is_it = axis.flag == "--model"      ? is_model
+                       : axis.flag == "--held-out" ? is_held_out
+                                                   : !is_model && !is_held_out;
+    if (is_it) of_axis.push_back(file);
+  }
+  return of_axis;
+}
+
+// The digest of the files of a path; "" without any.
+std::string PathDigest(const rl::PathKey& key, absl::Span<const ExternalFile> files) {
+  const std::vector<ExternalFile> of_key = FilesOf(key, files);
+  if (of_key.empty()) return "";
+  const bool is_one = of_key.size() == 1;
+  return absl::StrCat("sha256:", Shown(ToHex(is_one ? of_key[0].sha256 : Sha256(DigestText(of_key)))));
+}
+
+std::map<std::string, std::string> LiteralsOf(rl::Config& config) {
+  std::map<std::string, std::string> literals;
+  config::FieldList fields;
+  Visit(fields, config);
+  for (const config::Field& field : fields.fields()) {
+    if (field.kind == config::Kind::kSemantic) literals[field.Name()] = config::Literal(field.Get());
+  }
+  return literals;
+}
+
+const std::map<std::string, std::string>& Defaults() {
+  static const std::map<std::string, std::string>* const kDefaults = [] {
+    rl::Config defaults;
+    return new std::map<std::string, std::string>(LiteralsOf(defaults));
+  }();
+  return *kDefaults;
+}
+
+// The keys that have a value of the algorithm's own, which follows its name.
+const std::set<std::string>& KeysOfAlgorithm() {
+  static const std::set<std::string>* const kKeys = [] {
+    rl::Config filled;
+    filled.algorithm = rl::WithOwnValues(filled.algorithm);
+    auto* const keys = new std::set<std::string>();
+    for (const auto& [key, literal] : LiteralsOf(filled)) {
+      if (literal != Defaults().at(key)) keys->insert(key);
+    }
+    return keys;
+  }();
+  return *kKeys;
+}
+
+// Whether the value of `key` may follow from that of the axis.
+bool IsBroughtBy(absl::string_view axis, const std::string& key) {
+  if (axis == kAlgorithm) return KeysOfAlgorithm().contains(key);
+  return axis == kPreset && (absl::StartsWith(key, "optimizer.") || key == "algorithm.beta");
+}
+
+// A punishment that is off is left out: without that, the tables of earlier sweeps would have other names of problems.
+bool IsOfProblem(absl::string_view line) {
+  if (line == "algorithm.soft_punish_cache = 0" || line == "algorithm.missing_eos_penalty = 0.0") return false;
+  const absl::string_view name = line.substr(0, line.find(' '));
+  const size_t dot = name.find('.');
+  return dot != absl::string_view::npos && rl::DescribesProblem(name.substr(0, dot), name.substr(dot + 1));
+}
+
+// The lines of a canonical text whose keys are wanted.
+template <typename IsWanted>
+std::string Lines(const std::string& text, const IsWanted& is_wanted) {
+  std::string lines;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (is_wanted(std::string(line.substr(0, line.find(' '))))) absl::StrAppend(&lines, line, "\n");
+  }
+  return lines;
+}
+
+std::string RestOf(const std::string& text, absl::Span<const ExternalFile> files, absl::Span<const std::string> axes) {
+  const auto is_of_rest = [&](const std::string& key) {
+    return std::none_of(axes.begin(), axes.end(),
+                        [&](const std::string& axis) { return axis == key || IsBroughtBy(axis, key); });
+  };
+  std::string rest = Lines(text, is_of_rest);
+  for (const rl::PathKey& key : rl::PathKeys()) {
+    if (is_of_rest(absl::StrCat(key.section, ".", key.key))) absl::StrAppend(&rest, DigestText(FilesOf(key, files)));
+  }
+  return ToHex(Sha256(rest));
+}
+
+void SetSettings(rl::Config& config, absl::Span<const ExternalFile> files, absl::Span<const std::string> axes,
+                 TrialFacts* facts) {
+  config::FieldList fields;
+  Visit(fields, config);
+  for (const std::string& axis : axes) {
+    const config::Field& field = **config::FindByName(axis, fields);
+    facts->values.push_back(field.Get());
+    std::string& setting = facts->settings.emplace_back();
+    if (!rl::WorkloadReads(config.run.workload, field.section, field.key) || axis == kPreset) continue;
+    const rl::PathKey* const path = rl::FindPathKey(axis);
+    setting = path == nullptr ? config::Literal(field.Get()) : PathDigest(*path, files);
+  }
+}
+
+void SetKeys(rl::Config& config, absl::Span<const ExternalFile> files, TrialFacts* facts) {
+  for (auto& [key, literal] : LiteralsOf(config)) {
+    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(key, absl::MaxSplits('.', 1));
+    const rl::PathKey* const path = rl::FindPathKey(key);
+    if (path != nullptr) literal = PathDigest(*path, files);
+    if (key == kSeed || literal == Defaults().at(key) || (path != nullptr && literal.empty())) continue;
+    if (!rl::WorkloadReads(config.run.workload, parts.first, parts.second)) continue;
+    facts->keys.emplace_back(key, literal);
+  }
+}
+
+}  // namespace
+
+std::string StoredText(const rl::Config& config) { return rl::CanonicalConfig(rl::WithoutPaths(config)); }
+
+std::string ProblemOf(const std::string& text, absl::Span<const ExternalFile> files) {
+  std::string problem;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (IsOfProblem(line)) absl::StrAppend(&problem, line, "\n");
+  }
+  for (const ExternalFile& file : files) {
+    const bool is_model = absl::StartsWith(file.name, kModelFiles);
+    if (!is_model) absl::StrAppend(&problem, file.name, " ", ToHex(file.sha256), "\n");
+  }
+  return Shown(ToHex(Sha256(problem)));
+}
+
+std::string SettingSuffix(absl::string_view axis, absl::Span<const ExternalFile> files) {
+  const rl::PathKey* const path = rl::FindPathKey(axis);
+  const std::string digest = path == nullptr ? "" : PathDigest(*path, files);
+  return digest.empty() ? "" : absl::StrCat(" ", digest);
+}
+
+bool IsSetting(absl::string_view axis, const std::string& planned, const std::string& derived) {
+  if (axis == kPreset) return true;
+  if (rl::FindPathKey(axis) == nullptr) return planned == derived;
+  if (derived.empty()) return !absl::StrContains(planned, "\" sha256:");
+  return absl::StartsWith(planned, "\"") && absl::EndsWith(planned, absl::StrCat("\" ", derived));
+}
+
+absl::StatusOr<TrialFacts> FactsOf(const std::string& text, absl::Span<const ExternalFile> files,
+                                   absl::Span<const std::string> axes) {
+  ASSIGN_OR_RETURN(rl::Config config, StoredConfigOf(text));
+  TrialFacts facts = {.seed = config.run.seed,
+                      .config_sha256 = ToHex(Sha256(text)),
+                      .problem = ProblemOf(text, files),
+                      .identity = {},
+                      .rest = RestOf(text, files, axes)};
+  const std::string of_variant = Lines(text, [](const std::string& key) { return key != kSeed; });
+  facts.identity = ToHex(Sha256(absl::StrCat(of_variant, DigestText(files))));
+  SetSettings(config, files, axes, &facts);
+  SetKeys(config, files, &facts);
+  return facts;
+}
+
+std::string ValueOfKey(const TrialFacts& facts, const std::string& key) {
+  const auto found =
+      std::find_if(facts.keys.begin(), facts.keys.end(), [&](const auto& each) { return each.first == key; });
+  if (found != facts.keys.end()) return found->second;
+  const auto known = Defaults().find(key);
+  return known == Defaults().end() ? "" : known->second;
+}
+
+std::vector<std::string> DifferingKeys(const TrialFacts& a, const TrialFacts& b) {
+  std::vector<std::string> differing;
+  auto of_a = a.keys.begin(), of_b = b.keys.begin();
+  while (of_a != a.keys.end() || of_b != b.keys.end()) {
+    const bool a_has = of_a != a.keys.end() && (of_b == b.keys.end() || of_a->first <= of_b->first);
+    const bool b_has = of_b != b.keys.end() && (of_a == a.keys.end() || of_b->first <= of_a->first);
+    if (!(a_has && b_has) || of_a->second != of_b->second) differing.push_back(a_has ? of_a->first : of_b->first);
+    of_a += a_has ? 1 : 0;
+    of_b += b_has ? 1 : 0;
+  }
+  return differing;
+}
+
+}  // namespace reprise

@@ -1,0 +1,62 @@
+#ifndef PIPELINES_SWEEPS_TRIAL_FACTS_H_
+#define PIPELINES_SWEEPS_TRIAL_FACTS_H_
+
+// What a sweep says of a trial, derived from the configuration that the trial's run stores and from the digests of the
+// files that it read: the plan is made of it, and compared with it when a sweep is verified.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/config/literal.h"
+#include "data/artifact/format/run_header.h"
+#include "rl/config/config.h"
+
+namespace reprise {
+
+struct TrialFacts {
+  int64_t seed = 0;
+  std::string config_sha256;               // of the configuration's text, hexadecimal
+  std::string problem;                     // a digest: only trials with the same one can be compared
+  std::string identity;                    // a digest: of all but run.seed; those of a variant have the same one
+  std::string rest;                        // a digest: of all that the axes do not vary, nor bring along (BroughtBy)
+  std::vector<config::Value> values = {};  // by axis
+  // By axis: the value as a TOML literal; "" if the trial does not read it, and where a run does not store the value:
+  // of a path there is the digest of its files instead, "sha256:" and twelve digits.
+  std::vector<std::string> settings = {};
+  // The keys with another value than their default, run.seed left out, by key: the value as a literal, or the digest of
+  // a path's files.
+  std::vector<std::pair<std::string, std::string>> keys = {};
+};
+
+// `text`: as a run stores it, without paths. DataLoss if it is not such a text. Pure.
+absl::StatusOr<TrialFacts> FactsOf(const std::string& text, absl::Span<const ExternalFile> files,
+                                   absl::Span<const std::string> axes);
+
+// Returns the text that a run of the configuration stores. Pure.
+std::string StoredText(const rl::Config& config);
+
+// Returns the problem alone.
+std::string ProblemOf(const std::string& text, absl::Span<const ExternalFile> files);
+
+// Returns what a setting of a path ends with: " sha256:" and the digest of its files; "" for other keys, and where no
+// files are known.
+std::string SettingSuffix(absl::string_view axis, absl::Span<const ExternalFile> files);
+
+// Whether a setting of the plan is that of the facts. Of a path, and of optimizer.preset, which runs do not store, the
+// word of the sweep's file is free.
+bool IsSetting(absl::string_view axis, const std::string& planned, const std::string& derived);
+
+// Returns the value of one of the facts' keys, or its default, as a literal.
+std::string ValueOfKey(const TrialFacts& facts, const std::string& key);
+
+// Returns the keys that have different values in two trials, ascending.
+std::vector<std::string> DifferingKeys(const TrialFacts& a, const TrialFacts& b);
+
+}  // namespace reprise
+
+#endif  // PIPELINES_SWEEPS_TRIAL_FACTS_H_

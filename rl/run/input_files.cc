@@ -1,0 +1,47 @@
+#include "rl/run/input_files.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/io/file_system.h"
+#include "core/io/read_file.h"
+#include "core/status/status_macros.h"
+#include "rl/completions/model_files.h"
+#include "rl/run/path_keys.h"
+
+namespace reprise::rl {
+namespace {
+
+constexpr int64_t kMostBytes = int64_t{1} << 40;
+
+absl::StatusOr<ExternalFile> DigestFile(const std::string& path, std::string name) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(PosixFileSystem(), path, kMostBytes));
+  return ExternalFile{std::move(name), Sha256(bytes)};
+}
+
+// The path is that of the only file, or of the directory of several.
+absl::Status AppendFiles(const std::string& path, std::vector<std::string> names, std::vector<ExternalFile>* files) {
+  for (std::string& name : names) {
+    const std::string file = names.size() == 1 ? path : JoinPath(path, name.substr(name.rfind('/') + 1));
+    ASSIGN_OR_RETURN(ExternalFile digested, DigestFile(file, std::move(name)));
+    files->push_back(std::move(digested));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ExternalFile>> DigestInputFiles(const Config& config) {
+  Config copy = config;
+  ASSIGN_OR_RETURN(std::vector<ExternalFile> files, DigestModelFiles(config.model));
+  for (const PathKey& key : PathKeys()) {
+    const std::string& path = key.path(copy);
+    if (path.empty() || key.flag == "--model") continue;
+    RETURN_IF_ERROR(AppendFiles(path, key.files(config), &files));
+  }
+  std::sort(files.begin(), files.end(), [](const ExternalFile& a, const ExternalFile& b) { return a.name < b.name; });
+  return files;
+}
+
+}  // namespace reprise::rl
