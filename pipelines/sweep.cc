@@ -178,8 +178,7 @@ int main(int argc, char** argv) {
                    "missing is done: trials that were killed go on, those that failed are tried again");
   command_line.Add("--teams", flags.teams,
                    "Divides the ranks into teams, each of which runs a trial at a time and takes the next when it is "
-                   "free: 2 means teams of two ranks, 2,1,1 these three teams; default: one team",
-                   {.check = reprise::NotEmpty()});
+                   "free: 2 means teams of two ranks, 2,1,1 these three teams; default: one team");
   command_line.Add("--tasks", flags.tasks,
                    "Shares the trials among so many tasks of a job array, each with this command; the task that ends "
                    "last writes the table",

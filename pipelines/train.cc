@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   reprise::TrainRequest request;
   command_line.Add("CONFIG", config_path, "The configuration, a TOML file", {.is_required = true});
   command_line.Add("--output", request.output, "The run's directory; without --resume it must not contain a run",
-                   {.is_required = true, .check = reprise::NotEmpty()});
+                   {.is_required = true});
   command_line.Add("--resume", request.resume,
                    "Resumes the run in DIR after its last committed step, on any number of ranks; a finished run "
                    "gets more steps if run.steps is raised");

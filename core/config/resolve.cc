@@ -77,6 +77,10 @@ absl::Status Override(absl::string_view argument, const FieldList& fields, Origi
   const absl::string_view name = absl::StripAsciiWhitespace(argument.substr(0, equals));
   const absl::string_view text = absl::StripAsciiWhitespace(argument.substr(equals + 1));
   ASSIGN_OR_RETURN(const Field* field, FindByName(name, fields));
+  if (text.empty()) {  // perhaps of a shell's variable that is not set
+    return absl::InvalidArgumentError(absl::StrCat("the value is empty: --unset ", name, " restores the default",
+                                                   field->IsText() ? ", \"\" in quotes is an empty text" : ""));
+  }
   ASSIGN_OR_RETURN(const auto value, OverrideValue(text, *field));
   RETURN_IF_ERROR(Store(value, *field));
   origins[field->Name()] = std::string(kFromOverride);

@@ -29,8 +29,8 @@ inline constexpr absl::string_view kFromOverride = "--set";
 //   grpo.toml:3:2: unknown section rollut; did you mean rollout?
 absl::Status ApplyFile(absl::string_view text, absl::string_view file_name, const FieldList& fields, Origins& origins);
 
-// Stores one --set argument, `section.key=value`. The value is written as in TOML, but strings may omit their quotes:
-// data.task=sort. Errors are InvalidArgument and start with `--set <argument>: `.
+// Stores one --set argument, `section.key=value`. The value is written as in TOML, but strings may omit their quotes,
+// if they are not empty: data.task=sort. Errors are InvalidArgument and start with `--set <argument>: `.
 absl::Status ApplyOverride(absl::string_view argument, const FieldList& fields, Origins& origins);
 
 // Returns the field of a name like "rollout.temperature"; InvalidArgument, with the nearest known names, if none

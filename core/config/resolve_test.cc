@@ -101,7 +101,7 @@ TEST(ApplyOverrideTest, ReadsValuesAsTomlAndTextWithOrWithoutQuotes) {
   EXPECT_EQ(example.loss_type, "dr_grpo");
   ASSERT_OK(ApplyOverride("algorithm.path=runs/a=b #1", fields, origins));
   EXPECT_EQ(example.path, "runs/a=b #1");
-  ASSERT_OK(ApplyOverride("algorithm.path=", fields, origins));
+  ASSERT_OK(ApplyOverride("algorithm.path=\"\"", fields, origins));
   EXPECT_EQ(example.path, "");
   ASSERT_OK(ApplyOverride("algorithm.path=42", fields, origins));
   EXPECT_EQ(example.path, "42");
@@ -125,7 +125,11 @@ TEST(ApplyOverrideTest, QuotesTheArgumentInItsErrors) {
   EXPECT_EQ(OverrideError("rollout.num_generations=1.5"),
             "--set rollout.num_generations=1.5: rollout.num_generations is 1.5; expected a whole number");
   EXPECT_EQ(OverrideError("rollout.num_generations="),
-            "--set rollout.num_generations=: rollout.num_generations is \"\"; expected a whole number");
+            "--set rollout.num_generations=: the value is empty: --unset rollout.num_generations restores the default");
+  EXPECT_EQ(
+      OverrideError("algorithm.path= "),
+      "--set algorithm.path= : the value is empty: --unset algorithm.path restores the default, \"\" in quotes is "
+      "an empty text");
   EXPECT_EQ(OverrideError("rollout.num_generations"), "--set rollout.num_generations: expected section.key=value");
   EXPECT_EQ(OverrideError("threads=2"), "--set threads=2: threads has no section; did you mean execution.threads?");
 }

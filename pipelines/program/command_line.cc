@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/types/span.h"
 #include "core/config/field_list.h"
 #include "core/config/nearest.h"
 #include "core/status/check.h"
@@ -115,6 +116,19 @@ std::vector<LauncherOption> LauncherOptions(absl::string_view verb) {
   return options;
 }
 
+// Whether a value would be an option. Negative numbers are values, and so is "-".
+bool IsOption(absl::string_view value) {
+  return value.size() > 1 && value[0] == '-' && value[1] != '.' &&
+         !absl::ascii_isdigit(static_cast<unsigned char>(value[1]));
+}
+
+// Returns what is wrong with the value of an option; "" for a value.
+std::string ComplaintOfValue(absl::string_view option, absl::string_view value) {
+  if (value.empty()) return absl::StrCat(option, " has an empty value: perhaps a variable of your shell is not set");
+  if (!IsOption(value)) return "";
+  return absl::StrCat(option, " needs a value, and ", value, " is an option; a file of that name is ./", value);
+}
+
 CLI::Validator ValidatorOf(const OptionCheck& check) {
   return CLI::Validator([check](std::string& text) { return check(text); }, "");
 }
@@ -137,6 +151,28 @@ struct CommandLine::Parser {
     app.add_option(name, values, absl::StrCat(help, " (repeatable)"))
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+
+  // Returns what is wrong with an argument which CLI11 would take as it is: empty, or an option in place of a value.
+  // Such a command would do something else than what was meant, for example train with the defaults.
+  std::string ComplaintOfArguments(absl::Span<char* const> arguments) const {
+    bool has_options = true;  // until "--"
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const absl::string_view argument = arguments[i];
+      if (argument.empty()) return "an argument is empty: perhaps a variable of your shell is not set";
+      has_options = has_options && argument != "--";
+      if (!has_options || !absl::StartsWith(argument, "--")) continue;
+      const size_t equals = argument.find('=');
+      const absl::string_view name = argument.substr(0, equals);
+      const CLI::Option* const option = app.get_option_no_throw(std::string(name));
+      const bool takes_value = option != nullptr && option->get_items_expected_max() > 0;
+      const bool has_next = takes_value && equals == absl::string_view::npos && i + 1 < arguments.size();
+      std::string complaint;
+      if (equals != absl::string_view::npos) complaint = ComplaintOfValue(name, argument.substr(equals + 1));
+      if (has_next) complaint = ComplaintOfValue(name, arguments[++i]);
+      if (!complaint.empty()) return complaint;
+    }
+    return "";
   }
 
   // Returns the message of an error. launcher_options: what the launcher accepts for this verb.
@@ -218,17 +254,22 @@ void CommandLine::AddOverrides(const std::string& what) {
 }
 
 std::optional<int> CommandLine::Parse(int argc, char** argv) {
+  std::string complaint;
   try {
-    parser_->app.parse(argc, argv);
-    return std::nullopt;
+    complaint =
+        parser_->ComplaintOfArguments(absl::MakeConstSpan(argv, static_cast<size_t>(argc)).subspan(argc > 0 ? 1 : 0));
+    if (complaint.empty()) {
+      parser_->app.parse(argc, argv);
+      return std::nullopt;
+    }
   } catch (const CLI::Success& request) {  // --help or --version
     return parser_->app.exit(request);
   } catch (const CLI::ParseError& error) {
-    const std::string complaint = parser_->Complaint(error, LauncherOptions(verb_), takes_keys_);
-    std::fprintf(stderr, "reprise %s: error: %s (./reprise %s --help explains)\n", verb_.c_str(),
-                 PrintableLines(complaint).c_str(), verb_.c_str());
-    return kExitConfiguration;
+    complaint = parser_->Complaint(error, LauncherOptions(verb_), takes_keys_);
   }
+  std::fprintf(stderr, "reprise %s: error: %s (./reprise %s --help explains)\n", verb_.c_str(),
+               Printable(complaint).c_str(), verb_.c_str());
+  return kExitConfiguration;
 }
 
 OptionCheck AtLeast(int64_t low) {
@@ -250,10 +291,6 @@ OptionCheck AsKey(absl::string_view section, absl::string_view key) {
     if (absl::SimpleAtoi(text, &value) && range.Contains(value)) return "";
     return absl::StrCat(text, ": expected a whole number, ", range.Text());
   };
-}
-
-OptionCheck NotEmpty() {
-  return [](const std::string& text) -> std::string { return text.empty() ? "it is empty" : ""; };
 }
 
 OptionCheck NotNegative() {

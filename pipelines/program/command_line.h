@@ -32,8 +32,6 @@ OptionCheck AtLeast(int64_t low);
 // Accepts the whole numbers that the option's key allows: "0: expected a whole number, 1 to 64". The name must be that
 // of a key of whole numbers (checked).
 OptionCheck AsKey(absl::string_view section, absl::string_view key);
-// Accepts any nonempty text.
-OptionCheck NotEmpty();
 // Accepts numbers of 0 or more: "-1: expected a number, 0 or more".
 OptionCheck NotNegative();
 OptionCheck OneOf(std::vector<std::string> names);
@@ -73,7 +71,8 @@ class CommandLine {
   void AddOverrides(const std::string& what = "a configuration key");
 
   // Returns the exit code if the program should exit: 0 after --help or --version, 64 after a usage error, which is
-  // printed on stderr with a reference to --help and, for an unknown option, a suggestion. nullopt: continue.
+  // printed on stderr with a reference to --help and, for an unknown option, a suggestion. nullopt: continue. An empty
+  // argument and an option in the place of a value are errors.
   std::optional<int> Parse(int argc, char** argv);
 
  private:

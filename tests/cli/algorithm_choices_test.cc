@@ -108,7 +108,7 @@ TEST_F(AlgorithmChoicesTest, AreExtendedToTheBytesOfTheLongerRun) {
     train(schedule, {});
     train(schedule, {"--set", "run.steps=8", "--resume"});
     train(schedule + "-at-once",
-          {"--set", "run.steps=8", "--set", ends_matter ? "run.extended_at=\"6\"" : "run.extended_at="});
+          {"--set", "run.steps=8", "--set", ends_matter ? "run.extended_at=\"6\"" : "run.extended_at=\"\""});
     EXPECT_EQ(Contents(File(schedule)), Contents(File(schedule + "-at-once"))) << schedule;
   }
 }

@@ -237,7 +237,7 @@ TEST_F(GrowthDataTest, MayBeInAnotherPlaceWhenTheRunIsResumed) {
 }
 
 TEST_F(GrowthDataTest, OfARunThatGeneratedItIsRefused) {
-  const std::string run = Train({"--set", "morphogenesis.data_path="});
+  const std::string run = Train({"--set", "morphogenesis.data_path=\"\""});
   EXPECT_THAT(
       RunVerb("reproduce", {run + "/run.h5", "--data", moved_}),
       FailsWith("reproduce", 64,

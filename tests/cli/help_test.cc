@@ -1,5 +1,8 @@
 // --help, --version and unknown options of every verb.
 
+#include <filesystem>
+#include <regex>
+
 #include "gtest/gtest.h"
 #include "tests/cli/cli.h"
 
@@ -32,6 +35,50 @@ TEST_P(HelpTest, AnUnknownFlagIsAUsageError) {
   EXPECT_EQ(result.exit_code, 64);
   EXPECT_THAT(result.err, StartsWith(std::string("reprise ") + GetParam() + ": error: "));
   EXPECT_THAT(result.err, HasSubstr(std::string("(./reprise ") + GetParam() + " --help explains)\n"));
+}
+
+TEST_P(HelpTest, AnEmptyArgumentIsAUsageError) {
+  const std::string verb = GetParam();
+  const std::string explains = " (./reprise " + verb + " --help explains)";
+  const char* const empty = "an argument is empty: perhaps a variable of your shell is not set";
+  EXPECT_THAT(RunVerb(verb, {"", "b"}), FailsWith(verb, 64, empty + explains));
+  EXPECT_THAT(RunVerb(verb, {"a", ""}), FailsWith(verb, 64, empty + explains));
+  EXPECT_THAT(RunVerb(verb, {"--", ""}), FailsWith(verb, 64, empty + explains));
+  EXPECT_THAT(RunVerb(verb, {"a", "--ranks-to-start", ""}),
+              FailsWith(verb, 64,
+                        "--ranks-to-start has an empty value: perhaps a variable of your shell is not set" + explains));
+}
+
+// Every option in the help, with an empty value and with another option for its value.
+TEST_P(HelpTest, AnEmptyValueAndAnOptionForAValueAreUsageErrors) {
+  const std::string verb = GetParam(), help = RunVerb(verb, {"--help"}).out;
+  const std::string explains = " (./reprise " + verb + " --help explains)\n";
+  const std::string own = help.substr(0, help.find("Options of the launcher"));
+  const std::regex names("(--[a-z-]+) (TEXT|INT|UINT|FLOAT|TEXT REQUIRED)");
+  for (std::sregex_iterator found(own.begin(), own.end(), names), end; found != end; ++found) {
+    const std::string option = (*found)[1];
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"a", option + "="}, {"a", option + "=", "--quiet"}, {"a", option, ""}}) {
+      const ProcessResult result = RunVerb(verb, arguments);
+      EXPECT_EQ(result.exit_code, 64);
+      EXPECT_THAT(result.err, HasSubstr(option + " has an empty value: perhaps a variable of your shell is not set"));
+    }
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"a", option, "--quiet"}, {"a", option + "=--quiet"}}) {
+      const ProcessResult result = RunVerb(verb, arguments);
+      EXPECT_EQ(result.exit_code, 64);
+      EXPECT_THAT(result.err, HasSubstr(option +
+                                        " needs a value, and --quiet is an option; a file of that name is "
+                                        "./--quiet" +
+                                        explains));
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists("--quiet"));
+}
+
+TEST(OptionValueTest, ANegativeNumberIsAValue) {
+  EXPECT_THAT(RunVerb("train", {"c.toml", "--output", "o", "--stop-after-step", "-1"}).err,
+              HasSubstr("-1: expected a whole number, 1 or more"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Verbs, HelpTest,

@@ -267,7 +267,7 @@ TEST(ResumeTest, TheOutputMayEndWithSlashesAndMustNotBeEmpty) {
   runs.MustTrain("a/", {"--stop-after-step", "2"});
   runs.MustTrain("a//", {"--resume"});
   EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("whole")));
-  EXPECT_THAT(RunVerb("train", {"run.toml", "--output", ""}).err, HasSubstr("--output: it is empty"));
+  EXPECT_THAT(RunVerb("train", {"run.toml", "--output", ""}).err, HasSubstr("--output has an empty value"));
 }
 
 TEST(ResumeTest, ARunThatAlreadyHasTheRequestedStepsIsNotChanged) {
