@@ -34,16 +34,20 @@ absl::Status ValidateSizes(const DecoderConfig& c) {
   RETURN_IF_ERROR(InRange("intermediate_size", c.intermediate_size, 1, kMaxDimension));
   RETURN_IF_ERROR(InRange("num_hidden_layers", c.num_hidden_layers, 1, 1024));
   RETURN_IF_ERROR(InRange("num_attention_heads", c.num_attention_heads, 1, 4096));
-  RETURN_IF_ERROR(InRange("num_key_value_heads", c.num_key_value_heads, 1, c.num_attention_heads));
+  RETURN_IF_ERROR(InRange("num_key_value_heads", c.num_key_value_heads, 1, 4096));
   RETURN_IF_ERROR(InRange("num_experts", c.num_experts, 1, 4096));
-  RETURN_IF_ERROR(InRange("num_experts_per_tok", c.num_experts_per_tok, 1, c.num_experts));
+  RETURN_IF_ERROR(InRange("num_experts_per_tok", c.num_experts_per_tok, 1, 4096));
+  RETURN_IF_ERROR(Require(c.num_experts_per_tok <= c.num_experts,
+                          absl::StrCat("num_experts ", c.num_experts, " is less than num_experts_per_tok ",
+                                       c.num_experts_per_tok, ": more experts, or fewer of them for a token")));
   RETURN_IF_ERROR(InRange("max_position_embeddings", c.max_position_embeddings, 1, kMaxDimension));
   RETURN_IF_ERROR(Require(c.hidden_size % c.num_attention_heads == 0,
                           absl::StrCat("hidden_size ", c.hidden_size, " is not a multiple of num_attention_heads ",
                                        c.num_attention_heads)));
-  RETURN_IF_ERROR(Require(c.num_attention_heads % c.num_key_value_heads == 0,
-                          absl::StrCat("num_attention_heads ", c.num_attention_heads,
-                                       " is not a multiple of num_key_value_heads ", c.num_key_value_heads)));
+  RETURN_IF_ERROR(
+      Require(c.num_attention_heads % c.num_key_value_heads == 0,
+              absl::StrCat("num_attention_heads ", c.num_attention_heads, " is not a multiple of num_key_value_heads ",
+                           c.num_key_value_heads, ", of which each serves as many: change either")));
   return Require(c.head_width() % 2 == 0, absl::StrCat("the head width ", c.head_width(),
                                                        " (hidden_size / num_attention_heads) is odd; rotary "
                                                        "positions need pairs"));

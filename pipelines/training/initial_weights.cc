@@ -123,6 +123,17 @@ absl::StatusOr<InitialLayouts> LayoutsOf(const rl::Config& stored_config, rl::Co
   return InitialLayouts{stored, same ? stored : policy.FrozenLayout()};
 }
 
+// A model directory is no run: its weights are those of model.path.
+absl::Status RefuseModelDirectory(const std::string& text, const rl::Config& config) {
+  const auto has = [&](absl::string_view file) { return PosixFileSystem().Stat(JoinPath(text, file)).ok(); };
+  if (!has("config.json") || has("run.h5") || has("epochs")) return absl::OkStatus();
+  const bool takes_models = rl::WorkloadReads(config.run.workload, "model", "path");
+  return absl::InvalidArgumentError(
+      absl::StrCat("--init-from ", text, ": this is a model directory, and no run: ",
+                   takes_models ? absl::StrCat("--set model.path=", text, " starts from its weights")
+                                : "give the run that it was exported from, RUN.h5 or RUN.h5@STEP"));
+}
+
 // Returns whether a directory has a file of the PEFT library, perhaps without the other one.
 bool HasAdapters(const std::string& directory) {
   return std::any_of(std::begin(models::kAdapterFiles), std::end(models::kAdapterFiles),
@@ -151,6 +162,7 @@ absl::Status TakeAdapters(const std::string& text, const rl::Config& config, rl:
 
 absl::Status TakeInitialWeights(const std::string& text, const rl::Config& config, rl::RunParts* parts) {
   if (HasAdapters(text)) return TakeAdapters(text, config, parts);
+  RETURN_IF_ERROR(RefuseModelDirectory(text, config));
   ASSIGN_OR_RETURN(const Place place, ParsePlace(text));
   ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(place.path, {.any_numeric_contract = true}));
   ASSIGN_OR_RETURN(const std::vector<std::string> unknown, InterpretWeights(place.path, &run));

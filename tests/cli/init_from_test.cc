@@ -77,6 +77,18 @@ TEST(InitFromTest, UnusableWeightsAreRefused) {
   EXPECT_EQ(TrainFrom(First() + ".not", output).exit_code, 64);
 }
 
+TEST(InitFromTest, AModelDirectoryIsNamedAsThePathOfTheModel) {
+  const std::string model = std::filesystem::path(First()).parent_path().string() + "/model",
+                    output = MakeDirectory() + "/run";
+  EXPECT_THAT(TrainFrom(model, output),
+              FailsWith("train", 64,
+                        "--init-from " + model + ": this is a model directory, and no run: --set model.path=" + model +
+                            " starts from its weights"));
+  const ProcessResult as_told = RunVerb(
+      "train", {WriteFile(MakeDirectory(), "run.toml", kTinyRun), "--output", output, "--set", "model.path=" + model});
+  EXPECT_EQ(as_told.exit_code, 0) << as_told.err;
+}
+
 // A run that ends with its warm-up has no step of training whose weights it could keep.
 TEST(InitFromTest, ARunWithoutStepsOfTrainingSaysWhereItsModelIs) {
   const std::string directory = TrainTinyRun({"run.steps=0", "warm_up.steps=1"}), run = directory + "/run.h5";
