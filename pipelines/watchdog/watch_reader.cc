@@ -22,7 +22,7 @@ namespace {
 class Token {
  public:
   explicit Token(const std::string& path) : path_(path) {
-    const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor >= 0) ::close(descriptor);
   }
   ~Token() { ::unlink(path_.c_str()); }
