@@ -17,7 +17,7 @@
 namespace reprise {
 namespace {
 
-std::string ValueOrNone(const std::string& value) { return value.empty() ? "(none)" : value; }
+std::string ValueOrNone(const std::string& value) { return value.empty() ? "(none)" : Printable(value); }
 
 // "step 20", "warm-up step 3"; step 0 is the end of a phase without steps.
 std::string EndText(rl::Phase phase, int64_t step) {
@@ -27,7 +27,7 @@ std::string EndText(rl::Phase phase, int64_t step) {
 std::string TextOf(const RunComparison& found) {
   std::string text;
   for (const HeaderDifference& difference : found.header) {
-    absl::StrAppend(&text, "differs: ", difference.name, ": A ", ValueOrNone(difference.a), ", B ",
+    absl::StrAppend(&text, "differs: ", Printable(difference.name), ": A ", ValueOrNone(difference.a), ", B ",
                     ValueOrNone(difference.b), "\n");
   }
   const std::string agree = absl::StrCat(found.steps_compared, " steps agree bit for bit");
@@ -42,7 +42,7 @@ std::string TextOf(const RunComparison& found) {
                         EndText(found.end->phase, std::min(found.end->a, found.end->b)), ", ", a_first ? "B" : "A",
                         " at ", EndText(found.end->phase, std::max(found.end->a, found.end->b)), "\n");
   }
-  if (found.contents) return absl::StrCat(text, agree, "; ", *found.contents, "\n");
+  if (found.contents) return absl::StrCat(text, agree, "; ", Printable(*found.contents), "\n");
   return absl::StrCat(text, found.identical() ? "identical" : agree, "\n");
 }
 

@@ -17,6 +17,7 @@
 #include "core/comm/collectives.h"
 #include "core/parallel/activity.h"
 #include "core/status/conditions.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/evaluation_target.h"
@@ -70,7 +71,7 @@ void PrintAsTable(const EvaluationReport& report) {
   const std::string whose = report.step > 0 ? absl::StrCat("the weights of step ", report.step) : "the model";
   PrintText(absl::StrCat(report.problems, report.held_out ? " held-out" : "", " problems, ", report.samples,
                          " samples of each, by ", whose, "\n"));
-  if (!report.remark.empty()) PrintText(absl::StrCat("  (", report.remark, ")\n"));
+  if (!report.remark.empty()) PrintText(absl::StrCat("  (", Printable(report.remark), ")\n"));
   const std::map<std::string, double> values(report.metrics.begin(), report.metrics.end());
   // The ends of an interval are in the line of their metric; "eval_pass@16" is between "eval_pass@1" and its ends.
   const auto is_end = [&](absl::string_view name) {

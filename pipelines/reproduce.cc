@@ -15,6 +15,7 @@
 #include "core/log/progress.h"
 #include "core/parallel/activity.h"
 #include "core/status/conditions.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/program/configuration.h"
@@ -75,7 +76,7 @@ void PrintVerdict(const std::string& mode, bool json, const RunVerdict& of_run) 
     }
     PrintJsonLine(verdict);
   } else if (found) {
-    PrintText(absl::StrCat("FAIL: ", found->ToString(), "\n"));
+    PrintText(absl::StrCat("FAIL: ", Printable(found->ToString()), "\n"));
   } else {
     std::printf("PASS: %d steps agree bit for bit (%s)\n", static_cast<int>(steps), mode.c_str());
   }
@@ -105,7 +106,7 @@ std::string NoteOfEarlierSteps(int64_t from_step, const rl::Config& config, bool
 // A range begins at the last checkpoint before its first step; if that is incomplete, the run is executed from the
 // start.
 absl::StatusOr<StepRange> StepRangeOf(const ReproduceFlags& flags, const StoredRun& run, const rl::Config& config,
-                                      const rl::RunParts& parts, Logger& logger) {
+                                      const rl::RunParts& parts, Logger* logger) {
   StepRange range = {.is_whole = flags.from_step == 1 && flags.steps == 0, .last_step = run.last_training_step};
   if (range.is_whole) return range;
   if (flags.from_step > std::max<int64_t>(run.last_training_step, 1)) {
@@ -282,10 +283,10 @@ void PrintSweepVerdict(const SweepCheck& check, const std::string& difference, i
     if (!difference.empty()) verdict["first_divergence"] = {{"difference", difference}};
     PrintJsonLine(verdict);
   } else if (!difference.empty()) {
-    PrintText(absl::StrCat("FAIL: ", difference, "\n"));
+    PrintText(absl::StrCat("FAIL: ", Printable(difference), "\n"));
   } else {
     PrintText(absl::StrCat("PASS: the table is that of its ", check.trials, " trials; executed again: ",
-                           check.sampled.empty() ? "none" : absl::StrJoin(check.sampled, ", "), " (", steps,
+                           check.sampled.empty() ? "none" : Printable(absl::StrJoin(check.sampled, ", ")), " (", steps,
                            " steps agree bit for bit)\n"));
   }
 }

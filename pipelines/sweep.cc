@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "core/comm/agree.h"
 #include "core/status/conditions.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/program/configuration.h"
@@ -49,7 +50,7 @@ void PrintPlan(const SweepPlan& plan, bool json) {
     for (size_t i = 0; i < plan.axes.size(); ++i) {
       if (!trial.settings[i].empty()) absl::StrAppend(&line, "  ", plan.axes[i], "=", trial.settings[i]);
     }
-    PrintText(line + "\n");
+    PrintText(Printable(line) + "\n");
   }
 }
 
@@ -83,8 +84,8 @@ void PrintResult(const SweepResult& result, const std::string& output, const Swe
     return;
   }
   if (flags.seeds_needed) PrintText(absl::StrCat(SeedsNeededMarkdown(result.table), "\n"));
-  PrintText(absl::StrCat("trials ", result.table.outcomes.size(), ", of which ", failed, " failed\n", "table ", output,
-                         "/sweep.md\n"));
+  PrintText(absl::StrCat("trials ", result.table.outcomes.size(), ", of which ", failed, " failed\n", "table ",
+                         Printable(output), "/sweep.md\n"));
   std::printf("table digest sha256:%s\nsweep.h5 sha256:%s\n", result.table_digest.c_str(), result.table_sha256.c_str());
 }
 

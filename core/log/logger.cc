@@ -54,7 +54,7 @@ struct Logger::State {
   void Line(spdlog::level::level_enum level, absl::string_view prefix, absl::string_view line) {
     if (!log.should_log(level)) return;
     const std::lock_guard<std::mutex> lock(mutex);
-    Write(level, absl::StrCat(status_shown ? kWipe : "", own_prefix, prefix, PrintableLines(line), "\n"));
+    Write(level, absl::StrCat(status_shown ? kWipe : "", own_prefix, prefix, Printable(line), "\n"));
     status_shown = false;
   }
 

@@ -60,7 +60,7 @@ TEST(LoggerTest, WritesLinesVerbatim) {
 // The text may come from a file or another program.
 TEST(LoggerTest, EscapesControlCharacters) {
   EXPECT_EQ(Written({}, [](Logger& logger) { logger.Warning("a\x1b[2Jb\nc\xc2\x9b"); }),
-            "warning: a\\x1b[2Jb\nc\\xc2\\x9b\n");
+            "warning: a\\x1b[2Jb\\nc\\xc2\\x9b\n");
   EXPECT_EQ(Written({.columns = 80}, [](Logger& logger) { logger.StatusLine("\x1b[2J\n"); }),
             "\r\x1b[K\\x1b[2J\\n\r\x1b[K");
 }

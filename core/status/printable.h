@@ -16,7 +16,8 @@ namespace reprise {
 // two digits. Pure.
 std::string Printable(absl::string_view text);
 
-// As Printable, but keeps line feeds. Every message passes through it once, where it is printed.
+// As Printable, but keeps line feeds, for texts of several lines: what they take from other sources passes through
+// Printable first.
 std::string PrintableLines(absl::string_view text);
 
 // As Printable, in quotation marks, with \" and \\ for those within; longer than `most` bytes: truncated, with "...".

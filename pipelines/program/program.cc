@@ -98,8 +98,7 @@ void PrintJsonLine(const nlohmann::ordered_json& object) {
 }
 
 int PrintError(const CommandLine& command_line, const absl::Status& status) {
-  std::fprintf(stderr, "reprise %s: error: %s\n", command_line.verb().c_str(),
-               PrintableLines(status.message()).c_str());
+  std::fprintf(stderr, "reprise %s: error: %s\n", command_line.verb().c_str(), Printable(status.message()).c_str());
   return ExitCodeOf(status);
 }
 

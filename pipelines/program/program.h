@@ -39,7 +39,7 @@ const std::atomic<bool>& InterruptBySignals();
 double Seconds();
 
 // Prints a verb's result on stdout. Parts of it may come from files and processes: terminal control characters are
-// escaped (core/status/printable.h).
+// escaped (core/status/printable.h), but for line feeds, which are the caller's: it passes names through Printable.
 void PrintText(absl::string_view text);
 
 // Prints an object as one line on stdout. Bytes that are not UTF-8, which paths and a model's text may contain, become
@@ -47,7 +47,7 @@ void PrintText(absl::string_view text);
 // characters, become \u007f to \u009f as other control characters do.
 void PrintJsonLine(const nlohmann::ordered_json& object);
 
-// Prints an error in the format of all verbs, escaped as by PrintText, and returns its exit code.
+// Prints an error in the format of all verbs, in one line (core/status/printable.h), and returns its exit code.
 int PrintError(const CommandLine& command_line, const absl::Status& status);
 
 }  // namespace reprise

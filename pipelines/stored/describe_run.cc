@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 #include "kernels/contract/numeric_contract.h"
 #include "nlohmann/json.hpp"
@@ -20,9 +21,9 @@ namespace reprise {
 namespace {
 
 std::string ColumnText(const ColumnSchema& column) {
-  std::string text = absl::StrCat(column.name, " ", NameOf(column.dtype));
+  const std::string name = Printable(column.name), text = absl::StrCat(name, " ", NameOf(column.dtype));
   if (column.kind == ColumnKind::kScalar) return text;
-  if (column.kind == ColumnKind::kString) return absl::StrCat(column.name, " string");
+  if (column.kind == ColumnKind::kString) return absl::StrCat(name, " string");
   return column.kind == ColumnKind::kFixed ? absl::StrCat(text, "[", column.width, "]") : absl::StrCat(text, "[]");
 }
 
@@ -67,15 +68,15 @@ std::string DescribeFile(const StoredRun& stored) {
   }
   if (!run.header().external_files.empty()) absl::StrAppend(&text, "\nfiles that the run read\n");
   for (const ExternalFile& file : run.header().external_files) {
-    absl::StrAppend(&text, "  ", file.name, "  sha256:", ToHex(file.sha256), "\n");
+    absl::StrAppend(&text, "  ", Printable(file.name), "  sha256:", ToHex(file.sha256), "\n");
   }
   absl::StrAppend(&text, "\nstreams\n");
   for (const StreamInfo& stream : run.streams()) {
     const auto append_column = [](std::string* out, const ColumnSchema& column) {
       absl::StrAppend(out, ColumnText(column));
     };
-    absl::StrAppendFormat(&text, "  %s (version %d): %d rows, %s\n    %s\n", stream.schema.name, stream.schema.version,
-                          stream.rows, FormatBytes(BytesOf(stream)),
+    absl::StrAppendFormat(&text, "  %s (version %d): %d rows, %s\n    %s\n", Printable(stream.schema.name),
+                          stream.schema.version, stream.rows, FormatBytes(BytesOf(stream)),
                           absl::StrJoin(stream.schema.columns, ", ", append_column));
   }
   absl::StrAppend(&text, "\ncheckpoints\n");

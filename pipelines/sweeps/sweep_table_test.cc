@@ -54,6 +54,26 @@ std::vector<TrialOutcome> Outcomes() {
   return outcomes;
 }
 
+// A failure may quote what a process replied, and names are a user's.
+TEST(SweepTableTest, TheMarkdownShowsTextOfOtherSourcesAndInterpretsNoneOfIt) {
+  StoredPlan plan = TwoVariants();
+  for (PlannedTrial& trial : plan.trials) {
+    if (trial.arm == "b") trial.arm = "*b* _c_ d_e";
+  }
+  plan.trials[0].settings[0] = "\"`<u>`|&amp;\"";
+  std::vector<TrialOutcome> outcomes = Outcomes();
+  outcomes[0].status = TrialStatus::kFailed;
+  outcomes[0].code = "DATA_LOSS";
+  outcomes[0].sentence = "<script>alert(1)</script> ![a](http://x.y/z) www.x.y\n# b\x1b[2J";
+  const std::string text = MarkdownOf(MakeTable(plan, outcomes));
+  EXPECT_THAT(
+      text, HasSubstr("| DATA_LOSS: &lt;script&gt;alert(1)&lt;/script&gt; !\\[a\\](http&#58;//x.y/z) www&#46;x.y\\\\n# "
+                      "b\\\\x1b\\[2J |\n"));
+  EXPECT_THAT(text, HasSubstr("| \"\\`&lt;u&gt;\\`\\|&amp;amp;\" |"));
+  EXPECT_THAT(text, HasSubstr("- \\*b\\* \\_c\\_ d_e is better than a by "));
+  EXPECT_THAT(text, HasSubstr("| \\*b\\* \\_c\\_ d_e | "));
+}
+
 TEST(SweepTableTest, PairsBySeedDecideWhatSeedsAloneCanNot) {
   const SweepTable table = MakeTable(TwoVariants(), Outcomes());
   ASSERT_EQ(table.comparisons.size(), 1u);

@@ -6,10 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "core/status/printable.h"
 
 namespace reprise {
 namespace {
@@ -24,9 +27,36 @@ std::string IntervalText(const ConfidenceInterval& interval) {
   return absl::StrCat(Number(interval.low), " to ", Number(interval.high));
 }
 
+// Returns `text` as Markdown that shows it, whatever a reply of a process or the name of a file has put there: no HTML,
+// link, image, emphasis or further cell. An underscore within a word is none.
+std::string Escaped(absl::string_view text) {
+  const std::string printable = absl::StrReplaceAll(Printable(text), {{"\\", "\\\\"},
+                                                                      {"`", "\\`"},
+                                                                      {"*", "\\*"},
+                                                                      {"[", "\\["},
+                                                                      {"]", "\\]"},
+                                                                      {"~", "\\~"},
+                                                                      {"|", "\\|"},
+                                                                      {"&", "&amp;"},
+                                                                      {"<", "&lt;"},
+                                                                      {">", "&gt;"},
+                                                                      {"://", "&#58;//"},
+                                                                      {"www.", "www&#46;"}});
+  std::string escaped;
+  for (size_t i = 0; i < printable.size(); ++i) {
+    const auto is_of_word = [&](size_t at) {
+      return at < printable.size() && absl::ascii_isalnum(static_cast<unsigned char>(printable[at]));
+    };
+    const bool within = is_of_word(i - 1) && is_of_word(i + 1);  // i - 1 of the first is beyond the end
+    if (printable[i] == '_' && !within) escaped += '\\';
+    escaped += printable[i];
+  }
+  return escaped;
+}
+
 std::string Line(const std::vector<std::string>& cells) {
   std::vector<std::string> escaped;
-  for (const std::string& cell : cells) escaped.push_back(absl::StrReplaceAll(cell, {{"|", "\\|"}, {"\n", " "}}));
+  for (const std::string& cell : cells) escaped.push_back(Escaped(cell));
   return absl::StrCat("| ", absl::StrJoin(escaped, " | "), " |\n");
 }
 
@@ -228,8 +258,8 @@ std::string Trials(const SweepTable& table) {
 
 std::string VerdictSentence(const SweepTable& table, const ComparisonRow& row) {
   const bool first = row.better == Verdict::kFirst;
-  const std::string &better = table.variants[first ? row.first : row.second].name,
-                    &other = table.variants[first ? row.second : row.first].name;
+  const std::string better = Escaped(table.variants[first ? row.first : row.second].name),
+                    other = Escaped(table.variants[first ? row.second : row.first].name);
   // The interval is that of the number before it.
   const ConfidenceInterval& of_row = row.paired.interval;
   const bool turns = row.better != Verdict::kUndecided && row.paired.value < 0;

@@ -249,7 +249,7 @@ class Watchdog::Watch {
   void Print(const std::string& sentence) const {
     const std::string where = files_ ? absl::StrCat("; the reports are in ", directory_, ", and ", work_.remedy) : "";
     const std::string line = absl::StrCat("reprise: error: the watchdog ended the ", work_.name, ": ", sentence, where);
-    std::fprintf(stderr, "%s\n", PrintableLines(line).c_str());
+    std::fprintf(stderr, "%s\n", Printable(line).c_str());
     std::fflush(stderr);
   }
 

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <deque>
 
 #include "core/testing/sanitizers.h"
@@ -238,6 +239,21 @@ TEST(EscapesTest, AreEscapedInMessages) {
                                                  "rollout.\xc2\x9b"
                                                  "31m=1"});
   EXPECT_THAT(set.err, ::testing::Not(::testing::HasSubstr("\xc2\x9b")));
+}
+
+// A line feed in the name of a file would end the message, and begin another.
+TEST(EscapesTest, AFileNameWithControlCharactersIsPrintedInOneLine) {
+  const std::string name = MakeDirectory() + "/a\nreprise train: error: b\x1b[2J";
+  for (const char* verb : {"train", "validate", "sweep", "evaluate", "reproduce", "inspect", "export", "compare"}) {
+    std::vector<std::string> arguments = {name};
+    if (verb == std::string("compare")) arguments = {name, name};
+    if (verb == std::string("train") || verb == std::string("export")) arguments = {name, "--output", name + ".d"};
+    const ProcessResult result = RunVerb(verb, arguments);
+    EXPECT_EQ(result.exit_code, 64) << verb;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_THAT(result.err, ::testing::AllOf(::testing::HasSubstr("/a\\nreprise train: error: b\\x1b[2J"),
+                                             ::testing::Not(::testing::HasSubstr("\x1b"))));
+  }
 }
 
 TEST(ThreadsTest, BeyondALimitOfTheSystemAreRefused) {
