@@ -18,7 +18,8 @@ namespace {
 
 // A run of one kind of character takes an entry for each: 4 million are about 130 MiB.
 constexpr unsigned kMaxStackEntries = 4 << 20;
-// Steps that a search may take at each place of a text without being counted; most take about ten.
+// Steps back that a search may take at each place of a text without being counted; most take about ten. Steps forward
+// are not counted at all: a place may look at the rest of the text, and a search for what is not there be quadratic.
 constexpr int64_t kFreeSteps = 256;
 // Nested groups in a pattern: each takes a few hundred bytes of the machine's stack while the pattern is compiled.
 constexpr unsigned kMaxDepth = 256;
