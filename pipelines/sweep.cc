@@ -124,11 +124,10 @@ absl::StatusOr<SweepPlan> Plan(const std::string& path, const CommonFlags& commo
 // Variants may be compared that differ in more than the sweep's file says.
 void WarnOfOtherDifferences(const SweepPlan& plan, Logger& logger) {
   if (plan.also_differing.empty()) return;
-  logger.Warning(
-      absl::StrCat("variants of one problem also differ in keys that the sweep's file does not vary, which "
-                   "come with another key, as algorithm.name, or from another configuration: ",
-                   absl::StrJoin(plan.also_differing, ", "),
-                   "; set those that you do not mean to compare in [settings]"));
+  logger.Warning(absl::StrCat(
+      "variants of one problem also differ in keys that the sweep's file does not vary, which "
+      "come with another key, as algorithm.name, or from another configuration: ",
+      absl::StrJoin(plan.also_differing, ", "), "; set those that you do not mean to compare in [settings]"));
 }
 
 absl::StatusOr<int> RunVerb(const SweepFlags& flags, const CommonFlags& common, SweepRequest request,

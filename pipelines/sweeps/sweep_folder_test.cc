@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "core/digest/sha256.h"
 #include "core/io/atomic_file.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
@@ -65,6 +66,31 @@ TEST_F(SweepFolderTest, TheComparisonOfAFolderMayBeChangedAndItsTrialsMayNot) {
   EXPECT_FALSE(is_updated);
   EXPECT_THAT(CheckFolder(files_, directory_, PlanOf("reward", 3)),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("it has 2 trials, this one has 3")));
+}
+
+TEST_F(SweepFolderTest, AFileThatTrialsReadMayAppearAndMayNotChange) {
+  const auto with_file = [](const std::string& contents) {
+    StoredPlan plan = PlanOf("reward");
+    plan.trials[1].files = {{"data/problems", Sha256(contents)}};
+    return plan;
+  };
+  ASSERT_OK(OpenFolder(files_, directory_, PlanOf("reward")));
+  EXPECT_THAT(UpdatePlan(files_, directory_, with_file("a"), /*is_task=*/true),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("files could not be read before")));
+  ASSERT_OK(UpdatePlan(files_, directory_, with_file("a"), /*is_task=*/false));
+  ASSERT_OK(CheckFolder(files_, directory_, with_file("a")));
+  EXPECT_THAT(CheckFolder(files_, directory_, with_file("b")),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("data/problems of trial 01-seed2 is another file than when the sweep in")));
+  StoredPlan unread = PlanOf("reward");  // the file is gone again
+  TakeStoredFiles(files_, directory_, &unread);
+  EXPECT_EQ(PlanText(unread), PlanText(with_file("a")));
+}
+
+TEST_F(SweepFolderTest, AFileThatIsNotKnownToBeASweepsIsNotReplaced) {
+  Write("sweep.md", "notes of my own");
+  EXPECT_THAT(CheckFolder(files_, directory_, PlanOf("reward")),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("holds sweep.md and no plan.json")));
 }
 
 // What the sentence about a damaged plan advises.
