@@ -39,7 +39,7 @@ constexpr absl::string_view kOtherWeights =
 RunReaderOptions AnyContract() { return {.any_numeric_contract = true}; }  // weights do not depend on it
 
 // Applies the request; the evaluation depends only on the run's problems, not on its further course.
-void TakeRequest(const EvaluationRequest& request, bool is_run, rl::Config* config) {
+void TakeRequest(const EvaluationRequest& request, bool is_stored, rl::Config* config) {
   rl::EvaluationConfig& evaluation = config->evaluation;
   evaluation.every = std::max<int64_t>(evaluation.every, 1);
   evaluation.metric_for_best_model = rl::EvaluationConfig().metric_for_best_model;
@@ -53,7 +53,7 @@ void TakeRequest(const EvaluationRequest& request, bool is_run, rl::Config* conf
   // The training problems are not needed where the held-out ones have their own file. Those of a run are in its
   // records; those of a model's configuration are compared with the held-out ones if they are available.
   if (evaluation.path.empty() || !request.data_path.empty()) return;
-  if (is_run || !PosixFileSystem().Stat(config->data.path).ok()) config->data.path.clear();
+  if (is_stored || !PosixFileSystem().Stat(config->data.path).ok()) config->data.path.clear();
 }
 
 // Returns whether both evaluate the same problems in the same way.
@@ -191,8 +191,7 @@ absl::Status TakeProcessCommand(const EvaluationRequest& request, rl::Config* co
 
 // The problems that a share holds out were held out of this run only if it was split in the same way. (A smaller share
 // is a subset of a larger one.)
-absl::Status CheckSplit(const StoredRun& run, const rl::EvaluationConfig& evaluation) {
-  const rl::EvaluationConfig& trained = run.config.evaluation;
+absl::Status CheckShare(const rl::EvaluationConfig& trained, const rl::EvaluationConfig& evaluation) {
   if (evaluation.held_out_share == 0) return absl::OkStatus();
   if (evaluation.held_out_share > trained.held_out_share || evaluation.split_seed != trained.split_seed) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -200,8 +199,13 @@ absl::Status CheckSplit(const StoredRun& run, const rl::EvaluationConfig& evalua
         ": the run held out ", trained.held_out_share, " with split_seed ", trained.split_seed,
         ", so it was trained on some of these problems: use the run's own share, a smaller one, or --held-out FILE"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSplit(const StoredRun& run, const rl::EvaluationConfig& evaluation) {
+  RETURN_IF_ERROR(CheckShare(run.config.evaluation, evaluation));
   const int64_t contract = run.reader->numeric_contract();
-  if (contract >= kSplitByPromptSince) return absl::OkStatus();
+  if (evaluation.held_out_share == 0 || contract >= kSplitByPromptSince) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the run has numeric contract ", contract, ", which held out other problems than contract ",
                    kNumericContract, ": it may have been trained on the current ones; give others by --held-out FILE"));
@@ -223,17 +227,37 @@ absl::StatusOr<rl::Config> ConfigOfRun(const EvaluationRequest& request, const s
   rl::Config config = std::move(run.config);
   RETURN_IF_ERROR(OverrideSections(request.keys, {"evaluation", "execution"}, &config));
   RETURN_IF_ERROR(CheckReadFiles(request, config));
-  TakeRequest(request, /*is_run=*/true, &config);
+  TakeRequest(request, /*is_stored=*/true, &config);
   RETURN_IF_ERROR(CheckSplit(run, config.evaluation));
   RETURN_IF_ERROR(CheckPathsAreGiven(config));
   return config;
 }
 
-absl::StatusOr<rl::Config> ConfigOfModel(const EvaluationRequest& request) {
+// The configuration of the model's own task, changed by the request.
+absl::StatusOr<rl::Config> ConfigOfTask(const EvaluationRequest& request, const ModelTask& task) {
+  rl::Config config = task.config;
+  RETURN_IF_ERROR(OverrideSections(request.keys, {"evaluation", "execution"}, &config));
+  RETURN_IF_ERROR(TakePath("--data", request.data_path, &config));
+  TakeRequest(request, /*is_stored=*/true, &config);
+  config.model.path = request.target;
+  RETURN_IF_ERROR(CheckShare(task.config.evaluation, config.evaluation));
+  RETURN_IF_ERROR(CheckPathsAreGiven(config));
+  return config;
+}
+
+absl::Status CheckIsForModel(const EvaluationRequest& request) {
   if (!request.step.text.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--step ", request.step.text, ": ", request.target, " is a model directory, which has no steps"));
   }
+  if (!request.model_path.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--model ", request.model_path, ": the model is ", request.target,
+                                                   ", which is given as TARGET; remove --model"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<rl::Config> ConfigOfModel(const EvaluationRequest& request) {
   ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, LoadConfiguration(request.config_path, request.keys, nullptr));
   const auto origin = resolved.origins.find("model.path");
   if (origin != resolved.origins.end() && origin->second == config::kFromOverride) {
@@ -246,7 +270,7 @@ absl::StatusOr<rl::Config> ConfigOfModel(const EvaluationRequest& request) {
                      ": this is the policy of a memory agent, an encoder with an action head, and no language model; "
                      "give its run as TARGET, or the configuration of its run by --config"));
   }
-  TakeRequest(request, /*is_run=*/false, &resolved.config);
+  TakeRequest(request, /*is_stored=*/false, &resolved.config);
   resolved.config.model.path = request.target;
   return std::move(resolved.config);
 }
@@ -280,6 +304,20 @@ absl::Status TakeWeights(const EvaluationRequest& request, const EvaluationTarge
   return absl::OkStatus();
 }
 
+// Checks a model against its own task, if it is evaluated on that.
+absl::Status TakeTask(const EvaluationRequest& request, const EvaluationTarget& target, EvaluatedModel* model) {
+  if (!target.task) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckSameFiles(target.task->config, target.task->files, model->parts.external_files));
+  if (!target.config.process.command.empty() && request.process_command.empty()) {
+    return NeedsProcessCommand(target.task->config, "because a model directory stores none of its replies");
+  }
+  const bool began_with_others =
+      std::any_of(target.task->files.begin(), target.task->files.end(),
+                  [](const ExternalFile& file) { return file.name == rl::kInitialWeightsName; });
+  if (model->held_out && began_with_others) model->remark = std::string(kOtherWeights);
+  return absl::OkStatus();
+}
+
 absl::Status SelectTasks(const EvaluationTarget& target, EvaluatedModel* model) {
   const rl::PreparedCompletions& completions = rl::CompletionsOf(model->parts);
   ASSIGN_OR_RETURN(model->tasks, rl::HeldOutTasks(target.config, completions.held_out, *completions.tokenizer,
@@ -308,7 +346,19 @@ absl::StatusOr<EvaluationTarget> ResolveTarget(const EvaluationRequest& request,
   if (target.is_run) {
     ASSIGN_OR_RETURN(target.config, ConfigOfRun(request, target.run_path));
   } else {
-    ASSIGN_OR_RETURN(target.config, ConfigOfModel(request));
+    RETURN_IF_ERROR(CheckIsForModel(request));
+    if (request.config_path.empty()) {
+      ASSIGN_OR_RETURN(target.task, ReadModelTask(files, request.target));
+      if (!target.task) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(request.target,
+                         ": nothing says on which problems to evaluate this model, as it has no "
+                         "reprise.json of a run: give the configuration that names them by --config FILE"));
+      }
+      ASSIGN_OR_RETURN(target.config, ConfigOfTask(request, *target.task));
+    } else {
+      ASSIGN_OR_RETURN(target.config, ConfigOfModel(request));
+    }
   }
   RETURN_IF_ERROR(CheckSomeAreHeldOut(request, target));
   RETURN_IF_ERROR(TakeProcessCommand(request, &target.config));
@@ -325,6 +375,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
     std::set<std::string> prompts;
     for (const data::Task& problem : rl::CompletionsOf(model.parts).problems) prompts.insert(problem.prompt);
     RETURN_IF_ERROR(JudgeHeldOut(target, prompts, &model));
+    RETURN_IF_ERROR(TakeTask(request, target, &model));
     RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
     return model;
   }
@@ -361,6 +412,7 @@ absl::StatusOr<EvaluatedModel> LoadPolicy(const EvaluationRequest& request, cons
   if (!model.held_out) model.remark = SeparateDraws(target.config);
   if (!target.is_run) {
     ASSIGN_OR_RETURN(model.parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
+    RETURN_IF_ERROR(TakeTask(request, target, &model));
     return model;
   }
   StoredRun run;

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "pipelines/program/configuration.h"
+#include "pipelines/stored/model_task.h"
 #include "pipelines/stored/stored_weights.h"
 #include "rl/config/config.h"
 #include "rl/record/completions/completion_record.h"
@@ -29,11 +30,13 @@ struct EvaluationRequest {
 struct EvaluationTarget {
   rl::Config config;  // checked for `ranks`
   bool is_run = false;
-  std::string run_path;  // if is_run: run.h5, or the directory of a run without one
+  std::string run_path;                          // if is_run: run.h5, or the directory of a run without one
+  std::optional<ModelTask> task = std::nullopt;  // of a model directory that is evaluated on its own task
 };
 
 // Returns the configuration for the evaluation: for a run its own, changed by the request, which may override only keys
-// of [evaluation] and [execution]; for a model the configuration that the request names, with any key overridden.
+// of [evaluation] and [execution]; for a model the configuration that the request names, with any key overridden, or
+// without one that of the model's own task (pipelines/stored/model_task.h), as for a run.
 // InvalidArgument or FailedPrecondition, with a remedy, for a request that does not match its target; NotFound.
 absl::StatusOr<EvaluationTarget> ResolveTarget(const EvaluationRequest& request, int64_t ranks);
 

@@ -14,6 +14,7 @@
 #include "nlohmann/json.hpp"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/known_config.h"
+#include "pipelines/stored/model_task.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/stored_weights.h"
 #include "rl/completions/model_files.h"
@@ -39,6 +40,7 @@ absl::StatusOr<int64_t> WriteWeights(const ExportFlags& flags, StoredRun run) {
   const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(flags.step, layout, &run);
   if (!chosen.ok()) return WithContext(chosen.status(), flags.run_path);
   RETURN_IF_ERROR(kind.export_weights(config, chosen->weights, PosixFileSystem(), flags.output));
+  RETURN_IF_ERROR(WriteModelTask(PosixFileSystem(), flags.output, run.reader->header()));
   return chosen->step;
 }
 

@@ -237,23 +237,28 @@ absl::Status NeedsProcessCommand(const rl::Config& stored, absl::string_view why
                                                  Quoted(stored.process.command, kMostCommandBytes)));
 }
 
-absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::ExternalFile>& files) {
-  for (const ExternalFile& stored : run.reader->header().external_files) {
+absl::Status CheckSameFiles(const rl::Config& config, const std::vector<ExternalFile>& stored,
+                            const std::vector<rl::ExternalFile>& files) {
+  for (const ExternalFile& wanted : stored) {
     const auto found = std::find_if(files.begin(), files.end(),
-                                    [&](const rl::ExternalFile& file) { return file.name == stored.name; });
+                                    [&](const rl::ExternalFile& file) { return file.name == wanted.name; });
     // What exports and evaluates weights may do without inputs.
-    const absl::string_view flag = FlagOfInput(run.config, stored.name);
+    const absl::string_view flag = FlagOfInput(config, wanted.name);
     if (found == files.end() && !flag.empty()) continue;
     if (found == files.end()) {
-      return absl::FailedPreconditionError(absl::StrCat("the model's directory lacks ", stored.name, " of the run"));
+      return absl::FailedPreconditionError(absl::StrCat("the model's directory lacks ", wanted.name, " of the run"));
     }
-    if (found->sha256 != stored.sha256) {
-      return absl::FailedPreconditionError(absl::StrCat(flag, flag.empty() ? "" : ": ", stored.name,
+    if (found->sha256 != wanted.sha256) {
+      return absl::FailedPreconditionError(absl::StrCat(flag, flag.empty() ? "" : ": ", wanted.name,
                                                         " is not the run's file: sha256 ", ToHex(found->sha256),
-                                                        ", expected ", ToHex(stored.sha256)));
+                                                        ", expected ", ToHex(wanted.sha256)));
     }
   }
   return RequireNoOtherModelFiles(run.reader->header().external_files, files);
+}
+
+absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::ExternalFile>& files) {
+  return CheckSameFiles(run.config, run.reader->header().external_files, files);
 }
 
 }  // namespace reprise

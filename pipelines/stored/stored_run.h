@@ -68,8 +68,10 @@ absl::Status CheckPathsAreGiven(rl::Config config,
 // stored in the file is untrusted. It is printed and never executed.
 absl::Status NeedsProcessCommand(const rl::Config& stored, absl::string_view why);
 
-// Returns FailedPrecondition, naming the file, unless the files that were read are those of the run. Those that are
-// not of a model (--data, --held-out, --init-from) are checked if they were read.
+// Returns FailedPrecondition, naming the file, unless the files that were read are those of the run: those that it
+// `stored`. Those that are not of a model (--data, --held-out, --init-from) are checked if they were read.
+absl::Status CheckSameFiles(const rl::Config& config, const std::vector<ExternalFile>& stored,
+                            const std::vector<rl::ExternalFile>& files);
 absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::ExternalFile>& files);
 
 }  // namespace reprise

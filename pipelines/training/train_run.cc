@@ -23,6 +23,7 @@
 #include "models/olmoe/peft_directory.h"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/describe_run.h"
+#include "pipelines/stored/model_task.h"
 #include "pipelines/stored/of_sweep.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/token_text.h"
@@ -80,7 +81,8 @@ absl::Status Export(const rl::Config& config, FileSystem& files, const std::stri
   RETURN_IF_ERROR(CheckIsNoLink(model));
   if (config.lora.r > 0) RETURN_IF_ERROR(rl::RequireUnchangedModel(config.model, parts.external_files));
   RETURN_IF_ERROR(RemovePartOfModel(files, model));
-  absl::Status exported = parts.workload->Export(files, model);
+  absl::Status exported = WriteModelTask(files, model, rl::HeaderOf(config, parts));
+  if (exported.ok()) exported = parts.workload->Export(files, model);
   if (!absl::IsNotFound(exported) && !absl::IsAlreadyExists(exported)) return exported;
   // Files may appear concurrently: another process that resumed the finished run exports the same model.
   ASSIGN_OR_RETURN(const bool is_whole_now, Exists(files, JoinPath(model, "config.json")));

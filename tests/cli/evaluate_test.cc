@@ -77,6 +77,44 @@ TEST(EvaluateTest, AnExportedModelGetsTheMetricsOfItsRun) {
   EXPECT_EQ(of_model["step"], 0);
 }
 
+// The letters are sorted here; the default configuration reverses them.
+TEST(EvaluateTest, AModelDirectoryIsEvaluatedOnTheTaskOfItsRun) {
+  const std::string run = TrainTinyRun(Evaluations({"data.task=\"sort\"", "evaluation.held_out_share=0.3"}));
+  const std::string exported = MakeDirectory() + "/model";
+  JsonOf("export", {run + "/run.h5", "--output", exported}, 0);
+  nlohmann::json of_run = JsonOf("evaluate", {run + "/run.h5", "--samples", "0"}, 0);
+  EXPECT_EQ(of_run["held_out"], true);
+  of_run["step"] = 0;
+  for (const std::string& model : {run + "/model", exported}) {
+    EXPECT_EQ(JsonOf("evaluate", {model, "--samples", "0"}, 0), of_run);
+  }
+  EXPECT_THAT(RunVerb("evaluate", {exported, "--set", "evaluation.held_out_share=0.5"}).err,
+              HasSubstr("so it was trained on some of these problems"));
+  EXPECT_THAT(RunVerb("evaluate", {exported, "--set", "data.task=\"reverse\""}).err,
+              HasSubstr("only keys of [evaluation] and [execution] may be set"));
+  std::filesystem::remove(exported + "/reprise.json");
+  EXPECT_THAT(RunVerb("evaluate", {exported}),
+              FailsWith("evaluate", 64,
+                        exported + ": nothing says on which problems to evaluate this model, as it has no reprise.json "
+                                   "of a run: give the configuration that names them by --config FILE"));
+}
+
+TEST(EvaluateTest, TheFilesOfAModelsTaskAreIdentifiedByTheirContents) {
+  const std::string files = MakeDirectory();
+  const std::string train = WriteFile(files, "train.jsonl", Problems(0, 20));
+  const std::string others = WriteFile(files, "others.jsonl", Problems(5, 25));
+  const std::string run = TrainTinyRun(Evaluations({"data.path=\"" + train + "\"", "evaluation.held_out_share=0.25"}));
+  const std::string moved = files + "/moved.jsonl";
+  std::filesystem::rename(train, moved);
+  EXPECT_THAT(RunVerb("evaluate", {run + "/model"}).err, HasSubstr("give its path: --data FILE"));
+  EXPECT_THAT(RunVerb("evaluate", {run + "/model", "--data", others}).err,
+              HasSubstr("--data: data/problems is not the run's file"));
+  const nlohmann::json of_model = JsonOf("evaluate", {run + "/model", "--data", moved, "--samples", "0"}, 0);
+  EXPECT_EQ(of_model["problems"], 5);
+  EXPECT_EQ(of_model["held_out"], true);
+  EXPECT_EQ(JsonOf("evaluate", {run + "/model", "--held-out", others, "--samples", "0"}, 0)["problems"], 9);
+}
+
 TEST(EvaluateTest, ItsTableHasOneLinePerMetric) {
   const std::string directory = TrainTinyRun(Evaluations());
   const ProcessResult table = RunVerb("evaluate", {directory + "/run.h5"});
@@ -263,11 +301,14 @@ TEST(EvaluateTest, ArgumentsThatDoNotFitTheTargetAreRefused) {
   EXPECT_EQ(RunVerb("evaluate", {run, "--config", "x.toml"}).exit_code, 64);
   EXPECT_EQ(RunVerb("evaluate", {run, "--step", "0"}).exit_code, 64);
   const std::string file = WriteFile(MakeDirectory(), "all.jsonl", Problems(0, 20));
-  EXPECT_THAT(RunVerb("evaluate", {directory + "/model", "--data", file}),
+  const std::string config = WriteFile(MakeDirectory(), "tiny.toml", kTinyRun);
+  EXPECT_THAT(RunVerb("evaluate", {directory + "/model", "--config", config, "--data", file}),
               FailsWith("evaluate", 64,
                         "--data " + file + ": these are training problems, and none of them is held out; --held-out " +
                             file + " evaluates on all of them, --set evaluation.held_out_share=0.2 on a share"));
-  EXPECT_THAT(RunVerb("evaluate", {directory + "/model", "--set", "model.path=x"}),
+  EXPECT_THAT(RunVerb("evaluate", {directory + "/model", "--model", "x"}).err,
+              HasSubstr("which is given as TARGET; remove --model"));
+  EXPECT_THAT(RunVerb("evaluate", {directory + "/model", "--config", config, "--set", "model.path=x"}),
               FailsWith("evaluate", 64,
                         "--set model.path: the model is " + directory +
                             "/model, which is given as TARGET; remove --set model.path"));

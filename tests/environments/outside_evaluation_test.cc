@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::vector<std::string> Evaluating(std::vector<std::string> more = {}) {
   more.insert(more.end(), {"evaluation.every=1", "evaluation.on_start=true", "evaluation.num_prompts=5",
@@ -61,6 +62,60 @@ TEST(OutsideEvaluationTest, ThreeRanksStoreTheSameBytesAsOne) {
   EXPECT_EQ(run.run_sha256, Baseline().run_sha256);
   // Both rewards come from the process, so neither is missing.
   EXPECT_GT(MetricsOfStep(run, 2)["eval_reward"], 0.0);
+}
+
+// The program's rewards have nothing to do with the answers.
+TEST(OutsideEvaluationTest, ARewardByAProgramIsWhatIsEvaluated) {
+  const std::string program = UniqueTemporaryPath();
+  std::ofstream(program) << R"(import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    reward = 0.5 if (len(request["completion"]) + request["prompt"]) % 2 else 0.0
+    print(json.dumps({"id": request["id"], "reward": reward}), flush=True)
+)";
+  const std::string command = "exec python3 " + program;
+  const auto train = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> argv = {"pipelines/train", "tests/determinism/small.toml", "--output",
+                                     UniqueTemporaryPath()};
+    for (const std::string& set : more) argv.insert(argv.end(), {"--set", set});
+    for (const std::string& set :
+         {"process.command=\"" + command + "\"", std::string("algorithm.reward=\"process\""),
+          std::string("evaluation.every=1"), std::string("evaluation.num_generations=2"), std::string("run.steps=2")}) {
+      argv.insert(argv.end(), {"--set", set});
+    }
+    return std::pair(argv[3], RunProgramOnRanks({}, argv));
+  };
+  const auto last = [](const std::string& directory) {
+    TrainedRun run;
+    run.directory = directory;
+    return MetricsOfStep(run, 2);
+  };
+  const auto [directory, run] = train({});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const nlohmann::json metrics = last(directory);
+  EXPECT_GT(metrics["eval_reward"], 0.0);
+  EXPECT_GE(metrics["eval_best"], metrics["eval_greedy_reward"]);
+  for (const char* name : {"eval_greedy_accuracy", "eval_mean@2", "eval_pass@1"}) EXPECT_FALSE(metrics.contains(name));
+  EXPECT_THAT(run.err, AllOf(HasSubstr(", evaluation's reward 0."), HasSubstr("best evaluation: eval_greedy_reward "),
+                             Not(HasSubstr("accuracy"))));
+  const std::vector<std::string> evaluate = {"pipelines/evaluate", directory + "/model", "--json", "--samples", "2"};
+  // A command in a model's directory is never executed.
+  const ProcessResult refused = RunProgramOnRanks({}, evaluate);
+  EXPECT_EQ(refused.exit_code, 64);
+  EXPECT_THAT(refused.err, HasSubstr("give its command by --process-command CMD"));
+  std::vector<std::string> given = evaluate;
+  given.insert(given.end(), {"--process-command", command});
+  const ProcessResult evaluated = RunProgramOnRanks({}, given);
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  const nlohmann::json reported = nlohmann::json::parse(evaluated.out);
+  EXPECT_EQ(reported["eval_greedy_reward"], metrics["eval_greedy_reward"]);
+  EXPECT_FALSE(reported.contains("eval_greedy_accuracy"));
+  // Where the user says what is correct, that is counted.
+  const auto [counting, counted] = train({"evaluation.correct_reward=0.5"});
+  ASSERT_EQ(counted.exit_code, 0) << counted.err;
+  const nlohmann::json with = last(counting);
+  EXPECT_EQ(with["eval_mean@2"].get<double>(), 2 * with["eval_reward"].get<double>());
+  EXPECT_EQ(with["eval_greedy_accuracy"].get<double>(), 2 * with["eval_greedy_reward"].get<double>());
 }
 
 TEST(OutsideEvaluationTest, AReplayNeedsNoProcessAndARegenerationCallsItAgain) {

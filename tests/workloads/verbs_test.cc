@@ -235,21 +235,23 @@ TEST(ThoughtEvaluationTest, TextsAreHeldOutWhereAShareIs) {
 }
 
 // The model that a run exports is measured as its own weights are.
-TEST(MemoryAgentExportTest, IsEvaluatedWithTheConfigurationOfItsRun) {
+TEST(MemoryAgentExportTest, IsEvaluatedOnTheTaskOfItsRun) {
   const std::string config = "tests/workloads/quick_memory_agent.toml", run = UniqueTemporaryPath();
   const std::vector<std::string> evaluated = {"--set", "evaluation.num_prompts=5", "--set",
                                               "evaluation.num_generations=3"};
   ASSERT_EQ(RunVerb("train", {config, "--output", run, "--quiet"}).exit_code, 0);
-  EXPECT_THAT(RunVerb("evaluate", {run + "/model"}),
+  EXPECT_THAT(RunVerb("evaluate", {run + "/model", "--config", "configs/quickstart.toml"}),
               FailsWith("evaluate", 64,
                         run + "/model: this is the policy of a memory agent, an encoder with an action head, and no "
                               "language model; give its run as TARGET, or the configuration of its run by --config"));
-  std::vector<std::string> of_run = {run}, of_model = {run + "/model", "--config", config};
-  of_run.insert(of_run.end(), evaluated.begin(), evaluated.end());
-  of_model.insert(of_model.end(), evaluated.begin(), evaluated.end());
-  const nlohmann::json ours = JsonOf("evaluate", of_run, 0), its = JsonOf("evaluate", of_model, 0);
-  EXPECT_EQ(its.at("eval_stage1_greedy_reward"), ours.at("eval_stage1_greedy_reward"));
-  EXPECT_EQ(its.at("step"), 0);
+  const auto report = [&](std::vector<std::string> target) {
+    target.insert(target.end(), evaluated.begin(), evaluated.end());
+    return JsonOf("evaluate", target, 0);
+  };
+  const nlohmann::json of_run = report({run}), of_model = report({run + "/model"});
+  EXPECT_EQ(of_model.at("eval_stage1_greedy_reward"), of_run.at("eval_stage1_greedy_reward"));
+  EXPECT_EQ(of_model.at("step"), 0);
+  EXPECT_EQ(report({run + "/model", "--config", config}), of_model);
   EXPECT_THAT(RunVerb("evaluate", {run + "/model", "--config", "tests/workloads/quick_bandit.toml"}).err,
               HasSubstr("run.workload bandit has no model directory: evaluate a run"));
 }
