@@ -70,9 +70,9 @@ TEST_F(ModelDirectoryTest, TheEndTokenOfTheTokenizerEndsCompletionsAndLearnedAns
   WriteFile(model_, "config.json", config.dump());
   std::filesystem::remove(model_ + "/generation_config.json");
   const std::string run = TrainTinyRun({"model.path=\"" + model_ + "\"", "warm_up.steps=1"});
-  for (const nlohmann::json& completion : JsonOf("inspect", {run + "/run.h5", "--step", "1"}, 0)["completions"]) {
-    EXPECT_EQ(completion["tokens"].back(), 1);  // <eos>
-  }
+  const nlohmann::json step = JsonOf("inspect", {run + "/run.h5", "--step", "1", "--phase", "warm-up"}, 0);
+  ASSERT_FALSE(step["completions"].empty());
+  for (const nlohmann::json& completion : step["completions"]) EXPECT_EQ(completion["tokens"].back(), 1);  // <eos>
 }
 
 TEST_F(ModelDirectoryTest, APointerOfGitLfsIsNamedWithItsRemedy) {
