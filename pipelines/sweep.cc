@@ -121,13 +121,14 @@ absl::StatusOr<SweepPlan> Plan(const std::string& path, const CommonFlags& commo
   return AgreeOk(comm, PlanSweep(path, common.keys, largest_team));
 }
 
-// Variants may be compared that differ in more than the sweep's file says.
-void WarnOfOtherDifferences(const SweepPlan& plan, Logger& logger) {
-  if (plan.also_differing.empty()) return;
-  logger.Warning(absl::StrCat(
-      "variants of one problem also differ in keys that the sweep's file does not vary, which "
-      "come with another key, as algorithm.name, or from another configuration: ",
-      absl::StrJoin(plan.also_differing, ", "), "; set those that you do not mean to compare in [settings]"));
+// Variants may be compared that differ in more than the sweep's file says; "" if they do not.
+std::string WarningOf(const SweepPlan& plan) {
+  if (plan.also_differing.empty()) return "";
+  return absl::StrCat(
+      "variants of one problem also differ in keys that the sweep's file does not vary, which come with another key, "
+      "as "
+      "algorithm.name, or from another configuration: ",
+      absl::StrJoin(plan.also_differing, ", "), "; set those that you do not mean to compare in [settings]");
 }
 
 absl::StatusOr<int> RunVerb(const SweepFlags& flags, const CommonFlags& common, SweepRequest request,
@@ -145,9 +146,11 @@ absl::StatusOr<int> RunVerb(const SweepFlags& flags, const CommonFlags& common, 
   }
   const int largest = *std::max_element(request.teams.begin(), request.teams.end());
   ASSIGN_OR_RETURN(request.plan, Plan(flags.path, common, largest, comm));
-  if (comm.rank() == 0 && !common.check) WarnOfOtherDifferences(request.plan, logger);
+  request.warning = WarningOf(request.plan);
   if (flags.dry_run) {
-    if (comm.rank() == 0 && !common.check) PrintPlan(request.plan, common.json);
+    if (comm.rank() != 0 || common.check) return kExitOk;
+    PrintPlan(request.plan, common.json);
+    if (!request.warning.empty()) logger.Warning(request.warning);
     return kExitOk;
   }
   if (request.output.empty()) {

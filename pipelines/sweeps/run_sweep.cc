@@ -130,6 +130,7 @@ absl::StatusOr<PendingTrials> Sweep::Open() {
     logger_.Warning(absl::StrCat("trial ", NameOf(i), " failed: ", GivenUp(attempts.lost).message()));
   }
   const size_t left = pending.shared.size() + pending.alone.size();
+  if (left > 0 && !request_.warning.empty()) logger_.Warning(request_.warning);
   if (left > 0) RETURN_IF_ERROR(RemoveTable(files_, request_.output));
   execution_ = DrawNumber();
   if (request_.teams.size() > 1) return pending;

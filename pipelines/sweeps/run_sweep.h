@@ -23,6 +23,7 @@ struct SweepRequest {
   int64_t attempts = 3;                          // in a row that a trial may lose (attempts.h) before it is given up
   Verbosity verbosity = Verbosity::kNormal;      // of the teams' own log lines
   bool check = false;                            // only checks the folder
+  std::string warning = {};                      // for the user, before the first trial
   const std::atomic<bool>* interrupt = nullptr;  // if set, on any rank, the sweep ends after the current step
 };
 

@@ -54,7 +54,6 @@ TEST(DataFileTest, APathInAConfigurationIsRelativeToItsFileAndThatOfTheCommandLi
   EXPECT_EQ(RunVerb("validate", {config, "--quiet"}).exit_code, 0);
   EXPECT_EQ(RunVerb("validate", {config, "--set", "data.path=sums.jsonl"}).exit_code, 64) << "there is none here";
   EXPECT_EQ(Contents(output + "/run.h5").find("sums.jsonl"), std::string::npos);
-  EXPECT_EQ(RunVerb("evaluate", {output + "/model", "--config", config, "--quiet"}).exit_code, 0);
   const ProcessResult printed = RunVerb("validate", {config, "--print-config"});
   EXPECT_THAT(printed.out, HasSubstr("path = \"" + directory + "/sums.jsonl\""));
 }
