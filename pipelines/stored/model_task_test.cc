@@ -57,7 +57,7 @@ TEST(ModelTaskTest, RefusesWhatTrainDoesNotWrite) {
   };
   const auto is = [](const char* text) { return StatusIs(absl::StatusCode::kDataLoss, HasSubstr(text)); };
   EXPECT_THAT(error("{"), is("/reprise.json: "));
-  EXPECT_THAT(error("[]"), is("/format is missing"));
+  EXPECT_THAT(error("[]"), is("expected an object"));
   EXPECT_THAT(error(R"({"format": 2, "config": "", "files": {}})"), is("/format"));
   EXPECT_THAT(error(R"({"format": 1, "config": "[data]\npath = \"/etc/passwd\"\n", "files": {}})"),
               is("contains a path in data.path"));

@@ -31,7 +31,7 @@ absl::StatusOr<std::string> ProblemForms::FormFor(absl::string_view prompt) cons
 std::string WarningOfFewProblems(const EvaluationConfig& evaluation, size_t different, int64_t drawn) {
   constexpr size_t kFew = 10;
   const bool is_drawn = evaluation.held_out_share > 0 && evaluation.path.empty();
-  if (!is_drawn || different >= kFew || static_cast<int64_t>(different) == drawn) return "";
+  if (!is_drawn || different >= kFew || 2 * static_cast<int64_t>(different) > drawn) return "";
   return absl::StrCat(
       "evaluation.held_out_share ", evaluation.held_out_share, ": only ", different,
       different == 1 ? " problem is" : " different problems are",

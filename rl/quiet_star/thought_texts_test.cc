@@ -125,7 +125,7 @@ std::string ClassOf(const World& world, const ThoughtText& text) {
 
 TEST(ThoughtTextsTest, WhatDecidesTheAnswerOfAHeldOutQuestionIsNeverTrainedOn) {
   Config config = TestConfig();
-  config.evaluation.held_out_share = 0.25;
+  config.evaluation.held_out_share = 0.5;
   config.quiet_star.baking_examples = 0;
   const World world(config);
   std::set<std::string> questions, held_out, trained;
