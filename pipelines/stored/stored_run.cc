@@ -254,11 +254,13 @@ absl::Status CheckSameFiles(const rl::Config& config, const std::vector<External
                                                         ", expected ", ToHex(wanted.sha256)));
     }
   }
-  return RequireNoOtherModelFiles(run.reader->header().external_files, files);
+  return absl::OkStatus();
 }
 
 absl::Status CheckSameFiles(const StoredRun& run, const std::vector<rl::ExternalFile>& files) {
-  return CheckSameFiles(run.config, run.reader->header().external_files, files);
+  const std::vector<ExternalFile>& stored = run.reader->header().external_files;
+  RETURN_IF_ERROR(CheckSameFiles(run.config, stored, files));
+  return RequireNoOtherModelFiles(stored, files);
 }
 
 }  // namespace reprise
