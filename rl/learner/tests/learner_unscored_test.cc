@@ -37,6 +37,7 @@ Config ScoredRun(const std::string& metric) {
   config.evaluation.num_prompts = 5;
   config.evaluation.num_generations = 2;
   config.evaluation.metric_for_best_model = metric;
+  config.evaluation.correct_reward = 1;  // else a program's rewards define no accuracy
   return config;
 }
 
