@@ -111,7 +111,7 @@ expect 65 'train rank alone: --check --ranks-to-start 2 BAD' train BAD --ranks 2
 # A signal to stop reaches the ranks, however a cluster sends it, and the launcher returns their exit code.
 launch() {
   rm -f "$CALLS".waits.*
-  setsid "$work/root/reprise" "${2:-train}" "$1" --ranks 2 >"$work/out" 2>"$work/err" &
+  setsid env --default-signal=HUP "$work/root/reprise" "${2:-train}" "$1" --ranks 2 >"$work/out" 2>"$work/err" &
   launched=$!
   until [[ -e $CALLS.waits.0 && -e $CALLS.waits.1 ]]; do sleep 0.05; done
 }
@@ -163,7 +163,7 @@ interrupt_work() { # SIGNAL SENTENCE ARGUMENT...
   local signal=$1 sentence=$2
   rm -f "$CALLS.work_waits"
   : >"$CALLS"
-  WAITS=yes setsid "$work/root/reprise" "${@:3}" >"$work/out" 2>"$work/err" &
+  WAITS=yes setsid env --default-signal=HUP "$work/root/reprise" "${@:3}" >"$work/out" 2>"$work/err" &
   launched=$!
   until [[ -e $CALLS.work_waits ]]; do sleep 0.05; done
   kill -s "${signal% --}" -- "${signal:+$([[ $signal == *-- ]] && echo -)}$launched"
