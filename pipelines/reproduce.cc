@@ -302,7 +302,7 @@ absl::StatusOr<int> ReproduceSweep(const ReproduceFlags& flags, const CommonFlag
   if (!common.check) {
     ASSIGN_OR_RETURN(watchdog, WatchReader(config.execution, "reproduction", flags.run_path, comm));
   }
-  StageProgress progress(&logger);
+  StageProgress progress(&logger, "for the table");
   const auto report = [&](absl::string_view what, int64_t done, int64_t all) { progress.Update(what, done, all); };
   ASSIGN_OR_RETURN(const SweepCheck check, AgreeOk(comm, CheckSweep(PosixFileSystem(), flags.run_path,
                                                                     flags.samples.value_or(kSamples), report)));

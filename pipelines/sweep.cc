@@ -19,6 +19,7 @@
 #include "pipelines/program/configuration.h"
 #include "pipelines/program/program.h"
 #include "pipelines/sweeps/run_sweep.h"
+#include "pipelines/sweeps/stage_progress.h"
 #include "pipelines/sweeps/sweep_plan.h"
 #include "pipelines/sweeps/table_markdown.h"
 #include "pipelines/sweeps/teams/deal_trials.h"
@@ -110,7 +111,7 @@ rl::ExecutionConfig ExecutionOf(const KeyEdits& edits) {
 // Reads the sweep's file and every configuration that it names. A rank that is lost meanwhile is missed by those that
 // wait for it. Collective.
 absl::StatusOr<SweepPlan> Plan(const std::string& path, const CommonFlags& common, int largest_team,
-                               Communicator& comm) {
+                               Communicator& comm, Logger& logger) {
   constexpr WatchedWork kPlanning = {.name = "sweep", .remedy = "the same command begins anew"};
   const rl::ExecutionConfig execution = ExecutionOf(common.keys);
   std::unique_ptr<Watchdog> watchdog;
@@ -118,7 +119,12 @@ absl::StatusOr<SweepPlan> Plan(const std::string& path, const CommonFlags& commo
     ASSIGN_OR_RETURN(watchdog, AgreeOk(comm, Watchdog::Start(comm, execution.watchdog_seconds, kPlanning)));
     watchdog->Enter({.kind = RunPhase::kPlan});
   }
-  return AgreeOk(comm, PlanSweep(path, common.keys, largest_team));
+  StageProgress progress(&logger, "checked before the first one");
+  const auto report = [&](int64_t done, int64_t all) {
+    if (watchdog != nullptr) watchdog->Enter({.kind = RunPhase::kPlan});  // however many trials there are
+    if (comm.rank() == 0) progress.Update("trial", done, all);
+  };
+  return AgreeOk(comm, PlanSweep(path, common.keys, largest_team, report));
 }
 
 // Variants may be compared that differ in more than the sweep's file says; "" if they do not.
@@ -145,7 +151,7 @@ absl::StatusOr<int> RunVerb(const SweepFlags& flags, const CommonFlags& common, 
                                                    request.tasks, "; the first task is 0"));
   }
   const int largest = *std::max_element(request.teams.begin(), request.teams.end());
-  ASSIGN_OR_RETURN(request.plan, Plan(flags.path, common, largest, comm));
+  ASSIGN_OR_RETURN(request.plan, Plan(flags.path, common, largest, comm, logger));
   request.warning = WarningOf(request.plan);
   if (flags.dry_run) {
     if (comm.rank() != 0 || common.check) return kExitOk;

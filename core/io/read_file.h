@@ -10,7 +10,8 @@
 
 namespace reprise {
 
-// Returns the whole file. DataLoss if it is larger than `max_bytes`, without reading it; InvalidArgument for a directory.
+// Returns the whole file. DataLoss if it is larger than `max_bytes`, without reading it; InvalidArgument for a
+// directory.
 absl::StatusOr<std::string> ReadFile(FileSystem& files, absl::string_view path, int64_t max_bytes);
 
 // Returns whether there is a file or a directory of that name.

@@ -38,8 +38,8 @@ void Forward(const Decoder& decoder, const PackedBatch& batch, const Activations
 void ComputeLayer(const Decoder& decoder, int64_t index, const Activations* outside, Activations* activations,
                   const Team& team);
 
-// The input of the load-balancing loss: d loss / d probability of each expert, the same for every layer and for every row
-// of each sequence that a segment stands for (models/decoder/load_balancing.h); empty if there is none.
+// The input of the load-balancing loss: d loss / d probability of each expert, the same for every layer and for every
+// row of each sequence that a segment stands for (models/decoder/load_balancing.h); empty if there is none.
 using AuxiliaryGradient = std::vector<float>;
 
 // Backpropagates dhidden_TD (which is overwritten) through the batch of `activations`, continuing the shard's

@@ -78,7 +78,7 @@ class Sweep {
   absl::Status Fail(int64_t index, const absl::Status& error);
   void ReportEnd(int64_t index);
   absl::StatusOr<bool> HaveAllEnded();
-  absl::StatusOr<std::optional<SweepResult>> End();
+  absl::StatusOr<std::optional<SweepResult>> End(Watchdog* watchdog);
 
   bool is_array() const { return request_.tasks > 1; }
   // With one team, rank 0 reports progress; with several, the first rank of each reports its trials.
@@ -274,7 +274,7 @@ absl::StatusOr<bool> Sweep::HaveAllEnded() {
 }
 
 // Called on rank 0 only. Other tasks of an array may write the same table at the same time.
-absl::StatusOr<std::optional<SweepResult>> Sweep::End() {
+absl::StatusOr<std::optional<SweepResult>> Sweep::End(Watchdog* watchdog) {
   if (is_array()) {
     ASSIGN_OR_RETURN(const bool have_all_ended, HaveAllEnded());
     if (!have_all_ended) {
@@ -282,8 +282,11 @@ absl::StatusOr<std::optional<SweepResult>> Sweep::End() {
       return std::nullopt;
     }
   }
-  StageProgress progress(&logger_);
-  const auto report = [&](absl::string_view what, int64_t done, int64_t all) { progress.Update(what, done, all); };
+  StageProgress progress(&logger_, "for the table");
+  const auto report = [&](absl::string_view what, int64_t done, int64_t all) {
+    if (watchdog != nullptr) watchdog->Enter({.kind = RunPhase::kFinish});  // however many trials there are
+    progress.Update(what, done, all);
+  };
   ASSIGN_OR_RETURN(std::vector<TrialOutcome> outcomes, ReadOutcomes(files_, request_.output, plan_, report));
   SweepResult result = {.table = MakeTable(plan_, std::move(outcomes), report), .table_digest = {}, .table_sha256 = {}};
   ASSIGN_OR_RETURN(const TableBytes bytes, EncodeTable(result.table));
@@ -305,7 +308,7 @@ absl::StatusOr<std::optional<SweepResult>> Sweep::Run() {
   RETURN_IF_ERROR(RunTrials(pending));
   if (watchdog != nullptr) watchdog->Enter({.kind = RunPhase::kFinish});
   absl::StatusOr<std::optional<SweepResult>> result = std::nullopt;
-  if (is_root_) result = End();
+  if (is_root_) result = End(watchdog.get());
   result = AgreeOk(comm_, std::move(result));
   watchdog.reset();
   // Heartbeats of executions that were killed; tasks of an array cannot tell them from each other's.

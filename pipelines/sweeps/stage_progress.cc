@@ -15,7 +15,7 @@ void StageProgress::Update(absl::string_view what, int64_t done, int64_t all) {
     what_ = std::string(what);
     progress_.emplace(ProgressOptions{.steps = all, .unit = what_}, logger_, Seconds);
   }
-  progress_->Update(done, "for the table");
+  progress_->Update(done, detail_);
 }
 
 }  // namespace reprise

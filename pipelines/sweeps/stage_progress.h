@@ -15,12 +15,14 @@ namespace reprise {
 // named at every call. Short ones are not reported: a sweep of few trials has its table at once.
 class StageProgress {
  public:
-  explicit StageProgress(Logger* logger) : logger_(logger) {}
+  // `detail` ends each line: "for the table".
+  StageProgress(Logger* logger, absl::string_view detail) : logger_(logger), detail_(detail) {}
 
   void Update(absl::string_view what, int64_t done, int64_t all);
 
  private:
   Logger* const logger_;
+  const std::string detail_;
   std::string what_;
   std::optional<Progress> progress_;
 };

@@ -182,7 +182,7 @@ class Planner {
  public:
   Planner(const SweepFile& file, const KeyEdits& edits, int64_t ranks) : file_(file), edits_(edits), ranks_(ranks) {}
 
-  absl::StatusOr<SweepPlan> Plan();
+  absl::StatusOr<SweepPlan> Plan(absl::FunctionRef<void(int64_t, int64_t)> report);
 
  private:
   absl::Status CheckEdits() const;
@@ -402,14 +402,17 @@ absl::Status Planner::CheckMetric() const {
   return status.ok() ? status : config::ErrorAt(file_.name, file_.metric_place, status.message());
 }
 
-absl::StatusOr<SweepPlan> Planner::Plan() {
+absl::StatusOr<SweepPlan> Planner::Plan(absl::FunctionRef<void(int64_t, int64_t)> report) {
   plan_.compare = file_.compare;
   plan_.axes = AxesOf(file_);
   RETURN_IF_ERROR(CheckEdits());
   RETURN_IF_ERROR(CheckFilesExist());
   short_names_ = ShortNames(plan_.axes);
   ASSIGN_OR_RETURN(const std::vector<Combination> combinations, Combine(file_));
-  for (const Combination& combination : combinations) RETURN_IF_ERROR(AddTrial(combination, combinations.size()));
+  for (const Combination& combination : combinations) {
+    RETURN_IF_ERROR(AddTrial(combination, combinations.size()));
+    report(static_cast<int64_t>(plan_.trials.size()), static_cast<int64_t>(combinations.size()));
+  }
   RETURN_IF_ERROR(CheckSettingsAreRead());
   RETURN_IF_ERROR(CheckMetric());
   return std::move(plan_);
@@ -417,10 +420,11 @@ absl::StatusOr<SweepPlan> Planner::Plan() {
 
 }  // namespace
 
-absl::StatusOr<SweepPlan> PlanSweep(const std::string& path, const KeyEdits& edits, int64_t ranks) {
+absl::StatusOr<SweepPlan> PlanSweep(const std::string& path, const KeyEdits& edits, int64_t ranks,
+                                    absl::FunctionRef<void(int64_t, int64_t)> report) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(PosixFileSystem(), path, kMostConfigurationBytes));
   ASSIGN_OR_RETURN(const SweepFile file, ParseSweep(text, path));
-  return Planner(file, edits, ranks).Plan();
+  return Planner(file, edits, ranks).Plan(report);
 }
 
 }  // namespace reprise
