@@ -100,12 +100,13 @@ absl::Status CheckSomeAreHeldOut(const EvaluationRequest& request, const Evaluat
   RETURN_IF_ERROR(
       rl::RequirePath(PosixFileSystem().Stat(path).status(), path, rl::HubKind::kDataSet, "a file of problems"));
   const std::string remedy =
-      target.is_run ? "give others by --held-out FILE"
-                    : absl::StrCat("--held-out ", path,
-                                   " evaluates on all of them, --set evaluation.held_out_share=0.2 on a share");
+      target.is_run || target.task
+          ? "give others by --held-out FILE"
+          : absl::StrCat("--held-out ", path,
+                         " evaluates on all of them, --set evaluation.held_out_share=0.2 on a share");
   return absl::InvalidArgumentError(absl::StrCat("--data ", path, ": these are training problems",
-                                                 target.is_run ? " of the run" : "", ", and none of them is held out; ",
-                                                 remedy));
+                                                 target.is_run || target.task ? " of the run" : "",
+                                                 ", and none of them is held out; ", remedy));
 }
 
 // Returns the prompts of the problems of data.path, where they were read, on which the run trains. With a file of
@@ -126,6 +127,18 @@ absl::StatusOr<std::set<std::string>> PromptsOfFile(const StoredRun& run, const 
   return prompts;
 }
 
+// Adds the held-out problems where their file is the one that a run was trained on, which `stored` identifies.
+void AddIfTrainedOn(const std::vector<ExternalFile>& stored, const rl::RunParts& parts,
+                    std::set<std::string>* prompts) {
+  for (const ExternalFile& trained : stored) {
+    if (trained.name != rl::kProblemsName) continue;
+    for (const rl::ExternalFile& file : parts.external_files) {
+      if (file.name != rl::kHeldOutName || file.sha256 != trained.sha256) continue;
+      for (const data::Task& problem : rl::CompletionsOf(parts).held_out) prompts->insert(problem.prompt);
+    }
+  }
+}
+
 // Returns the prompts on which a run's weights of a step were, or may have been, trained: the file of the training
 // problems may be given as the held-out one.
 absl::StatusOr<std::set<std::string>> PromptsToTrainOn(const StoredRun& run, const EvaluationTarget& target,
@@ -133,12 +146,16 @@ absl::StatusOr<std::set<std::string>> PromptsToTrainOn(const StoredRun& run, con
   const rl::RunParts& parts = model.parts;
   ASSIGN_OR_RETURN(std::set<std::string> prompts, PromptsOfFile(run, target, rl::CompletionsOf(parts)));
   prompts.merge(PromptsUpTo(run, model.step));
-  for (const ExternalFile& stored : run.reader->header().external_files) {
-    if (stored.name != rl::kProblemsName || run.config.evaluation.held_out_share > 0) continue;
-    for (const rl::ExternalFile& file : parts.external_files) {
-      if (file.name != rl::kHeldOutName || file.sha256 != stored.sha256) continue;
-      for (const data::Task& problem : rl::CompletionsOf(parts).held_out) prompts.insert(problem.prompt);
-    }
+  if (run.config.evaluation.held_out_share == 0) AddIfTrainedOn(run.reader->header().external_files, parts, &prompts);
+  return prompts;
+}
+
+// The same for a model that is evaluated on its own task, or on that of a configuration.
+std::set<std::string> PromptsKnownOfModel(const EvaluationTarget& target, const rl::RunParts& parts) {
+  std::set<std::string> prompts;
+  for (const data::Task& problem : rl::CompletionsOf(parts).problems) prompts.insert(problem.prompt);
+  if (target.task && target.task->config.evaluation.held_out_share == 0) {
+    AddIfTrainedOn(target.task->files, parts, &prompts);
   }
   return prompts;
 }
@@ -161,7 +178,8 @@ absl::Status JudgeHeldOut(const EvaluationTarget& target, const std::set<std::st
                    rl::CountTrainedOn(target.config, *completions.tokenizer, prompts, model->tasks));
   model->held_out = known == 0;
   if (known == 0) return absl::OkStatus();
-  const absl::string_view where = target.is_run ? "among those that the run was given to train on" : "in data.path too";
+  const absl::string_view where =
+      target.is_run || target.task ? "among those that the run was given to train on" : "in data.path too";
   model->remark = absl::StrCat("the prompts of ", known, " of them are ", where);
   model->parts.warnings.push_back(absl::StrCat("the prompts of ", known, " of these ", model->tasks.size(),
                                                " problems are ", where,
@@ -202,9 +220,8 @@ absl::Status CheckShare(const rl::EvaluationConfig& trained, const rl::Evaluatio
   return absl::OkStatus();
 }
 
-absl::Status CheckSplit(const StoredRun& run, const rl::EvaluationConfig& evaluation) {
-  RETURN_IF_ERROR(CheckShare(run.config.evaluation, evaluation));
-  const int64_t contract = run.reader->numeric_contract();
+absl::Status CheckSplit(const rl::EvaluationConfig& trained, int64_t contract, const rl::EvaluationConfig& evaluation) {
+  RETURN_IF_ERROR(CheckShare(trained, evaluation));
   if (evaluation.held_out_share == 0 || contract >= kSplitByPromptSince) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the run has numeric contract ", contract, ", which held out other problems than contract ",
@@ -225,10 +242,11 @@ absl::StatusOr<rl::Config> ConfigOfRun(const EvaluationRequest& request, const s
   }
   ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(path, AnyContract()));
   rl::Config config = std::move(run.config);
+  const rl::EvaluationConfig trained = config.evaluation;
   RETURN_IF_ERROR(OverrideSections(request.keys, {"evaluation", "execution"}, &config));
   RETURN_IF_ERROR(CheckReadFiles(request, config));
   TakeRequest(request, /*is_stored=*/true, &config);
-  RETURN_IF_ERROR(CheckSplit(run, config.evaluation));
+  RETURN_IF_ERROR(CheckSplit(trained, run.reader->numeric_contract(), config.evaluation));
   RETURN_IF_ERROR(CheckPathsAreGiven(config));
   return config;
 }
@@ -240,7 +258,7 @@ absl::StatusOr<rl::Config> ConfigOfTask(const EvaluationRequest& request, const 
   RETURN_IF_ERROR(TakePath("--data", request.data_path, &config));
   TakeRequest(request, /*is_stored=*/true, &config);
   config.model.path = request.target;
-  RETURN_IF_ERROR(CheckShare(task.config.evaluation, config.evaluation));
+  RETURN_IF_ERROR(CheckSplit(task.config.evaluation, task.numeric_contract, config.evaluation));
   RETURN_IF_ERROR(CheckPathsAreGiven(config));
   return config;
 }
@@ -304,6 +322,12 @@ absl::Status TakeWeights(const EvaluationRequest& request, const EvaluationTarge
   return absl::OkStatus();
 }
 
+// A directory has no records of the training; a file of held-out problems is compared with that of the training alone.
+bool IsUnknownWhatWasTrainedOn(const EvaluationTarget& target, const EvaluatedModel& model) {
+  return rl::HasCompletions(target.config) && !target.config.evaluation.path.empty() &&
+         rl::CompletionsOf(model.parts).problems.empty();
+}
+
 // Checks a model against its own task, if it is evaluated on that.
 absl::Status TakeTask(const EvaluationRequest& request, const EvaluationTarget& target, EvaluatedModel* model) {
   if (!target.task) return absl::OkStatus();
@@ -315,6 +339,12 @@ absl::Status TakeTask(const EvaluationRequest& request, const EvaluationTarget& 
       std::any_of(target.task->files.begin(), target.task->files.end(),
                   [](const ExternalFile& file) { return file.name == rl::kInitialWeightsName; });
   if (model->held_out && began_with_others) model->remark = std::string(kOtherWeights);
+  if (model->held_out && IsUnknownWhatWasTrainedOn(target, *model)) {
+    model->held_out = false;
+    model->remark =
+        "what the run was trained on is unknown here, and may have been these problems: --data FILE names the file of "
+        "its training problems, and its run.h5 has all of them";
+  }
   return absl::OkStatus();
 }
 
@@ -372,9 +402,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
   if (!target.is_run) {
     ASSIGN_OR_RETURN(model.parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
     RETURN_IF_ERROR(SelectTasks(target, &model));
-    std::set<std::string> prompts;
-    for (const data::Task& problem : rl::CompletionsOf(model.parts).problems) prompts.insert(problem.prompt);
-    RETURN_IF_ERROR(JudgeHeldOut(target, prompts, &model));
+    RETURN_IF_ERROR(JudgeHeldOut(target, PromptsKnownOfModel(target, model.parts), &model));
     RETURN_IF_ERROR(TakeTask(request, target, &model));
     RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
     return model;

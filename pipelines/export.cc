@@ -39,8 +39,12 @@ absl::StatusOr<int64_t> WriteWeights(const ExportFlags& flags, StoredRun run) {
   ASSIGN_OR_RETURN(const FlatLayout layout, kind.layout(config));
   const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(flags.step, layout, &run);
   if (!chosen.ok()) return WithContext(chosen.status(), flags.run_path);
-  RETURN_IF_ERROR(kind.export_weights(config, chosen->weights, PosixFileSystem(), flags.output));
-  RETURN_IF_ERROR(WriteModelTask(PosixFileSystem(), flags.output, run.reader->header()));
+  FileSystem& disk = PosixFileSystem();
+  RETURN_IF_ERROR(models::RequireNoModel(disk, flags.output));
+  RETURN_IF_ERROR(WriteModelTask(disk, flags.output, run.reader->header(), run.reader->numeric_contract()));
+  const absl::Status exported = kind.export_weights(config, chosen->weights, disk, flags.output);
+  if (!exported.ok()) RemoveModelTask(disk, flags.output);
+  RETURN_IF_ERROR(exported);
   return chosen->step;
 }
 

@@ -110,8 +110,8 @@ rl::ExecutionConfig ExecutionOf(const KeyEdits& edits) {
 
 // Reads the sweep's file and every configuration that it names. A rank that is lost meanwhile is missed by those that
 // wait for it. Collective.
-absl::StatusOr<SweepPlan> Plan(const std::string& path, const CommonFlags& common, int largest_team,
-                               Communicator& comm, Logger& logger) {
+absl::StatusOr<SweepPlan> Plan(const std::string& path, const CommonFlags& common, int largest_team, Communicator& comm,
+                               Logger& logger) {
   constexpr WatchedWork kPlanning = {.name = "sweep", .remedy = "the same command begins anew"};
   const rl::ExecutionConfig execution = ExecutionOf(common.keys);
   std::unique_ptr<Watchdog> watchdog;

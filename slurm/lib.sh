@@ -109,7 +109,7 @@ forget_job() {
   forget_step
   for name in $(compgen -e); do
     case $name in
-      SLURM_CONF | SLURM_CLUSTERS | SLURM_PMIX_*) ;;
+      SLURM_CONF | SLURM_CLUSTERS | SLURM_JWT | SLURM_PMIX_*) ;; # sbatch itself needs them
       SLURM_*) unset "$name" ;;
     esac
   done

@@ -98,7 +98,9 @@ bool IsOfSections(absl::string_view argument, const std::vector<std::string>& se
 
 // Makes the paths that the file gives relative to the working directory instead of the file's.
 void PlacePaths(const std::string& path, rl::ResolvedConfig* resolved) {
-  const std::string directory = absl::StrContains(path, '/') ? DirectoryOf(path) : "";
+  // Standard input, and what a shell passes on as a descriptor, have no folder of their own.
+  const bool has_folder = absl::StrContains(path, '/') && !absl::StartsWith(path, "/dev/");
+  const std::string directory = has_folder ? DirectoryOf(path) : "";
   for (const rl::PathKey& key : rl::PathKeys()) {
     const auto origin = resolved->origins.find(absl::StrCat(key.section, ".", key.key));
     if (origin == resolved->origins.end() || origin->second == config::kFromOverride) continue;

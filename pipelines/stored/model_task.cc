@@ -1,6 +1,7 @@
 #include "pipelines/stored/model_task.h"
 
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -16,16 +17,17 @@
 namespace reprise {
 namespace {
 
-constexpr absl::string_view kName = "reprise.json";
 constexpr int64_t kFormat = 1, kMostBytes = int64_t{1} << 24;
 
 absl::StatusOr<ModelTask> Parse(const std::string& text) {
   ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
   ASSIGN_OR_RETURN(const JsonValue format, document.root().Get("format"));
   RETURN_IF_ERROR(format.Integer(kFormat, kFormat).status());
+  ModelTask task;
+  ASSIGN_OR_RETURN(const JsonValue contract, document.root().Get("numeric_contract"));
+  ASSIGN_OR_RETURN(task.numeric_contract, contract.Integer(1, std::numeric_limits<int64_t>::max()));
   ASSIGN_OR_RETURN(const JsonValue config, document.root().Get("config"));
   ASSIGN_OR_RETURN(const absl::string_view config_text, config.String());
-  ModelTask task;
   ASSIGN_OR_RETURN(task.config, StoredConfigOf(std::string(config_text)));
   ASSIGN_OR_RETURN(const JsonValue files, document.root().Get("files"));
   ASSIGN_OR_RETURN(const auto members, files.Members());
@@ -37,23 +39,42 @@ absl::StatusOr<ModelTask> Parse(const std::string& text) {
   return task;
 }
 
+// Also of a run whose configuration this program does not know.
+bool IsOfARun(FileSystem& files, const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadFile(files, path, kMostBytes);
+  if (!text.ok()) return false;
+  const absl::StatusOr<JsonDocument> document = JsonDocument::Parse(*text);
+  if (!document.ok()) return false;
+  return document->root().Get("format").ok() && document->root().Get("config").ok() &&
+         document->root().Get("files").ok();
+}
+
 }  // namespace
 
-absl::Status WriteModelTask(FileSystem& files, const std::string& directory, const RunHeader& header) {
+absl::Status WriteModelTask(FileSystem& files, const std::string& directory, const RunHeader& header,
+                            int64_t numeric_contract) {
   nlohmann::ordered_json digests = nlohmann::ordered_json::object();
   for (const ExternalFile& file : header.external_files) {
     if (!absl::StartsWith(file.name, "model/")) digests[file.name] = ToHex(file.sha256);
   }
-  const nlohmann::ordered_json task = {{"format", kFormat}, {"config", header.config_text}, {"files", digests}};
+  const nlohmann::ordered_json task = {
+      {"format", kFormat}, {"numeric_contract", numeric_contract}, {"config", header.config_text}, {"files", digests}};
   RETURN_IF_ERROR(CreateDirectories(files, directory));
-  const std::string path = JoinPath(directory, kName);
+  const std::string path = JoinPath(directory, kModelTaskFile);
   ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
+  if (exists && !IsOfARun(files, path)) {
+    return absl::AlreadyExistsError(absl::StrCat(path, " exists, and no run wrote it: choose another directory"));
+  }
   if (exists) RETURN_IF_ERROR(files.Unlink(path));  // of an export that was killed
   return WriteFileAtomically(files, path, absl::StrCat(task.dump(2), "\n"));
 }
 
+void RemoveModelTask(FileSystem& files, const std::string& directory) {
+  files.Unlink(JoinPath(directory, kModelTaskFile)).IgnoreError();
+}
+
 absl::StatusOr<std::optional<ModelTask>> ReadModelTask(FileSystem& files, const std::string& directory) {
-  const std::string path = JoinPath(directory, kName);
+  const std::string path = JoinPath(directory, kModelTaskFile);
   ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
   if (!exists) return std::nullopt;
   ASSIGN_OR_RETURN(const std::string text, ReadFile(files, path, kMostBytes));

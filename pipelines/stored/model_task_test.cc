@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
+#include "core/io/read_file.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/config/load.h"
@@ -32,14 +33,24 @@ TEST(ModelTaskTest, ReturnsWhatWasWritten) {
   rl::Config config;
   config.data.path = "external";
   config.algorithm.reward = "character_match";
-  ASSERT_OK(WriteModelTask(Files(), directory, HeaderOf(rl::Config())));
-  ASSERT_OK(WriteModelTask(Files(), directory, HeaderOf(config)));  // in place of the other
+  ASSERT_OK(WriteModelTask(Files(), directory, HeaderOf(rl::Config()), 1));
+  ASSERT_OK(WriteModelTask(Files(), directory, HeaderOf(config), 2));  // in place of the other
   ASSERT_OK_AND_ASSIGN(const std::optional<ModelTask> task, ReadModelTask(Files(), directory));
   ASSERT_TRUE(task.has_value());
+  EXPECT_EQ(task->numeric_contract, 2);
   EXPECT_EQ(task->config.data.path, "external");
   EXPECT_EQ(task->config.algorithm.reward, "character_match");
   // The model that a run started from is not the one in the directory.
   EXPECT_EQ(task->files, (std::vector<ExternalFile>{{"data/problems", Sha256("problems")}}));
+}
+
+TEST(ModelTaskTest, AFileThatNoRunWroteStays) {
+  const std::string directory = NewPath(), path = directory + "/reprise.json", mine = "{\"mine\": 1}";
+  ASSERT_OK(CreateDirectories(Files(), directory));
+  ASSERT_OK(WriteFileAtomically(Files(), path, mine));
+  EXPECT_THAT(WriteModelTask(Files(), directory, HeaderOf(rl::Config()), 1),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("no run wrote it")));
+  EXPECT_EQ(ReadFile(Files(), path, 100).value_or(""), mine);
 }
 
 TEST(ModelTaskTest, ADirectoryOfAnotherProgramHasNone) {
@@ -58,11 +69,15 @@ TEST(ModelTaskTest, RefusesWhatTrainDoesNotWrite) {
   const auto is = [](const char* text) { return StatusIs(absl::StatusCode::kDataLoss, HasSubstr(text)); };
   EXPECT_THAT(error("{"), is("/reprise.json: "));
   EXPECT_THAT(error("[]"), is("expected an object"));
+  EXPECT_THAT(error(R"({"format": 1, "config": "", "files": {}})"), is("numeric_contract"));
   EXPECT_THAT(error(R"({"format": 2, "config": "", "files": {}})"), is("/format"));
-  EXPECT_THAT(error(R"({"format": 1, "config": "[data]\npath = \"/etc/passwd\"\n", "files": {}})"),
-              is("contains a path in data.path"));
-  EXPECT_THAT(error(R"({"format": 1, "config": "[execution]\nthreads = 2\n", "files": {}})"), is("execution.threads"));
-  EXPECT_THAT(error(R"({"format": 1, "config": "", "files": {"data/problems": "12"}})"), is("; --config FILE"));
+  EXPECT_THAT(
+      error(R"({"format": 1, "numeric_contract": 2, "config": "[data]\npath = \"/etc/passwd\"\n", "files": {}})"),
+      is("contains a path in data.path"));
+  EXPECT_THAT(error(R"({"format": 1, "numeric_contract": 2, "config": "[execution]\nthreads = 2\n", "files": {}})"),
+              is("execution.threads"));
+  EXPECT_THAT(error(R"({"format": 1, "numeric_contract": 2, "config": "", "files": {"data/problems": "12"}})"),
+              is("; --config FILE"));
 }
 
 }  // namespace

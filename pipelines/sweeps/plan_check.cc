@@ -13,6 +13,7 @@
 #include "core/config/toml_reader.h"
 #include "core/status/check.h"
 #include "pipelines/sweeps/trial_name.h"
+#include "rl/run/path_keys.h"
 
 namespace reprise {
 namespace {
@@ -73,11 +74,20 @@ std::string NameDifference(const StoredPlan& plan) {
   return "";
 }
 
-// Trials of one variant differ in run.seed alone, and those of different ones otherwise. Two paths may lead to equal
-// files: trials of other labels may be equal.
+// What tells the trial's variant from others beside what its run stores: its label, which may be cut, and its paths,
+// two of which may lead to equal files.
+std::string WrittenOfArm(const StoredPlan& plan, const std::string& label, const PlannedTrial& trial) {
+  std::string written = label;
+  for (size_t k = 0; k < plan.axes.size(); ++k) {
+    if (rl::FindPathKey(plan.axes[k]) != nullptr) absl::StrAppend(&written, "\n", trial.settings[k]);
+  }
+  return written;
+}
+
+// Trials of one variant differ in run.seed alone, and those of different ones otherwise.
 std::string ArmDifference(const StoredPlan& plan, const std::vector<TrialOutcome>& outcomes) {
   std::map<std::string, const std::string*> identity_of_arm;
-  std::map<std::pair<std::string, std::string>, const std::string*> arm_of;  // by label and identity
+  std::map<std::pair<std::string, std::string>, const std::string*> arm_of;  // by what is written and identity
   const std::vector<std::string> short_names = ShortNames(plan.axes);
   for (size_t i = 0; i < plan.trials.size(); ++i) {
     const PlannedTrial& trial = plan.trials[i];
@@ -85,7 +95,7 @@ std::string ArmDifference(const StoredPlan& plan, const std::vector<TrialOutcome
     const std::string& identity = outcomes[i].facts.identity;
     const std::string label = LabelsOfTrial(plan, short_names, trial).value_or(Labels()).arm;
     const auto known = identity_of_arm.emplace(trial.arm, &identity).first;
-    const auto same = arm_of.emplace(std::pair(label, identity), &trial.arm).first;
+    const auto same = arm_of.emplace(std::pair(WrittenOfArm(plan, label, trial), identity), &trial.arm).first;
     if (*known->second == identity && *same->second == trial.arm) continue;
     return absl::StrCat("trial ", trial.name, ": its run is ", *known->second == identity ? "" : "not ",
                         "of the variant ", *known->second == identity ? *same->second : trial.arm,

@@ -106,10 +106,9 @@ class Sweep {
 
 // Called on rank 0 only.
 absl::StatusOr<PendingTrials> Sweep::Open() {
-  if (!request_.check) {  // all files are read for this
-    AddFiles(request_.plan, &plan_);
-    TakeStoredFiles(files_, request_.output, &plan_);
-  }
+  // A check reads no files: it takes all of them from the sweep's plan, if there is one.
+  if (!request_.check) AddFiles(request_.plan, &plan_);
+  TakeStoredFiles(files_, request_.output, &plan_);
   RETURN_IF_ERROR(CheckFolder(files_, request_.output, plan_));
   if (request_.check) return PendingTrials();
   RETURN_IF_ERROR(OpenFolder(files_, request_.output, plan_));

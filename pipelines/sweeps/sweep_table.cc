@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "core/parallel/activity.h"
 #include "core/status/check.h"
 #include "pipelines/sweeps/sweep_effects.h"
@@ -26,12 +27,18 @@ double SummaryValue(const MetricSummary& metric, const CompareOptions& compare) 
   }
 }
 
+// A trial whose evaluations could score nothing is not compared by its training instead.
+bool HasEvaluations(const TrialOutcome& outcome) {
+  return std::any_of(outcome.metrics.begin(), outcome.metrics.end(),
+                     [](const MetricSummary& metric) { return absl::StartsWith(metric.name, "eval_"); });
+}
+
 Score ScoreOf(const TrialOutcome& outcome, const CompareOptions& compare) {
   if (outcome.status != TrialStatus::kDone) return {};
   std::string name = compare.metric;
-  if (name.empty()) name = FindMetric(outcome, "eval_greedy_reward") != nullptr ? "eval_greedy_reward" : "reward";
+  if (name.empty()) name = HasEvaluations(outcome) ? "eval_greedy_reward" : "reward";
   const MetricSummary* const metric = FindMetric(outcome, name);
-  if (metric == nullptr) return {};
+  if (metric == nullptr) return {name, std::nullopt};
   const double value = SummaryValue(*metric, compare);
   return std::isfinite(value) ? Score{name, value} : Score{name, std::nullopt};
 }

@@ -222,7 +222,7 @@ TEST(SweepTableTest, TheKeysInWhichVariantsDifferAreListedWhetherTheFileVariesTh
   EXPECT_EQ(table.keys[0].value, "-1.0") << "its default";
   EXPECT_EQ(table.keys[2].value, "0.05");
   const std::string markdown = MarkdownOf(table);
-  EXPECT_THAT(markdown, HasSubstr("| variant | algorithm.beta * | algorithm.name |\n|---|---|---|\n"
+  EXPECT_THAT(markdown, HasSubstr("| variant | algorithm.beta \\* | algorithm.name |\n|---|---|---|\n"
                                   "| a | -1.0 | \"a\" |\n| b | 0.05 | \"b\" |\n"));
   EXPECT_THAT(markdown, HasSubstr("\n\\* The sweep's file does not vary this key"));
 }

@@ -19,6 +19,7 @@
 #include "data/artifact/run_reader.h"
 #include "data/artifact/run_state.h"
 #include "data/artifact/run_writer.h"
+#include "kernels/contract/numeric_contract.h"
 #include "models/olmoe/model_directory.h"
 #include "models/olmoe/peft_directory.h"
 #include "pipelines/program/program.h"
@@ -68,8 +69,9 @@ absl::Status RemovePartOfModel(FileSystem& files, const std::string& model) {
   RETURN_IF_ERROR(names.status());
   for (const std::string& name : *names) {
     const absl::string_view final_name = FinalName(name);
-    const bool is_ours = std::find(std::begin(models::kExportedFiles), std::end(models::kExportedFiles), final_name) !=
-                         std::end(models::kExportedFiles);
+    const bool is_ours = final_name == kModelTaskFile ||
+                         std::find(std::begin(models::kExportedFiles), std::end(models::kExportedFiles), final_name) !=
+                             std::end(models::kExportedFiles);
     if (is_ours) RETURN_IF_ERROR(files.Unlink(JoinPath(model, name)));
   }
   return absl::OkStatus();
@@ -81,7 +83,7 @@ absl::Status Export(const rl::Config& config, FileSystem& files, const std::stri
   RETURN_IF_ERROR(CheckIsNoLink(model));
   if (config.lora.r > 0) RETURN_IF_ERROR(rl::RequireUnchangedModel(config.model, parts.external_files));
   RETURN_IF_ERROR(RemovePartOfModel(files, model));
-  absl::Status exported = WriteModelTask(files, model, rl::HeaderOf(config, parts));
+  absl::Status exported = WriteModelTask(files, model, rl::HeaderOf(config, parts), kNumericContract);
   if (exported.ok()) exported = parts.workload->Export(files, model);
   if (!absl::IsNotFound(exported) && !absl::IsAlreadyExists(exported)) return exported;
   // Files may appear concurrently: another process that resumed the finished run exports the same model.

@@ -112,7 +112,15 @@ TEST(EvaluateTest, TheFilesOfAModelsTaskAreIdentifiedByTheirContents) {
   const nlohmann::json of_model = JsonOf("evaluate", {run + "/model", "--data", moved, "--samples", "0"}, 0);
   EXPECT_EQ(of_model["problems"], 5);
   EXPECT_EQ(of_model["held_out"], true);
-  EXPECT_EQ(JsonOf("evaluate", {run + "/model", "--held-out", others, "--samples", "0"}, 0)["problems"], 9);
+  const nlohmann::json of_others = JsonOf("evaluate", {run + "/model", "--held-out", others, "--samples", "0"}, 0);
+  EXPECT_EQ(of_others["problems"], 9);
+  EXPECT_EQ(of_others["held_out"], false) << "a directory does not say what the run was trained on";
+  // The file of the training problems is not held out of a run without a share.
+  const std::string whole = TrainTinyRun({"data.path=\"" + moved + "\""});
+  const ProcessResult trained_on =
+      RunVerb("evaluate", {whole + "/model", "--held-out", moved, "--samples", "0", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(trained_on.out)["held_out"], false);
+  EXPECT_THAT(trained_on.err, HasSubstr("among those that the run was given to train on"));
 }
 
 TEST(EvaluateTest, ItsTableHasOneLinePerMetric) {

@@ -55,7 +55,8 @@ TEST_P(HelpTest, AnEmptyValueAndAnOptionForAValueAreUsageErrors) {
   const std::string explains = " (./reprise " + verb + " --help explains)\n";
   const std::string own = help.substr(0, help.find("Options of the launcher"));
   const std::regex names("(--[a-z-]+) (TEXT|INT|UINT|FLOAT|TEXT REQUIRED)");
-  for (std::sregex_iterator found(own.begin(), own.end(), names), end; found != end; ++found) {
+  int options = 0;
+  for (std::sregex_iterator found(own.begin(), own.end(), names), end; found != end; ++found, ++options) {
     const std::string option = (*found)[1];
     for (const std::vector<std::string>& arguments :
          {std::vector<std::string>{"a", option + "="}, {"a", option + "=", "--quiet"}, {"a", option, ""}}) {
@@ -73,6 +74,7 @@ TEST_P(HelpTest, AnEmptyValueAndAnOptionForAValueAreUsageErrors) {
                                         explains));
     }
   }
+  EXPECT_GE(options, 1) << own;
   EXPECT_FALSE(std::filesystem::exists("--quiet"));
 }
 

@@ -382,6 +382,9 @@ TEST(SweepTest, AFileThatChangesBetweenTwoExecutionsIsRefused) {
   EXPECT_THAT(first.out, StartsWith("trials 2, of which 0 failed\n"));
   const Table table = TableIn(directory);
   std::filesystem::remove_all(directory + "/trials/01-x-seed2");
+  // What is checked before ranks or jobs start reads no files, and accepts the sweep as it is.
+  const ProcessResult check = RunVerb("sweep", {file, "--output", directory, "--check", "--ranks-to-start", "2"});
+  EXPECT_EQ(check.exit_code, 0) << check.err;
   WriteFile(here, "p.jsonl", other);
   EXPECT_THAT(
       RunSweep(file, directory),

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/programs/programs.h"
@@ -19,6 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr char kSmallRun[] = "tests/determinism/small.toml";
 constexpr char kWhere[] = "execution.jsonl in the run's folder has its \"revision\"";
+constexpr char kTaskFile[] = "reprise.json";
 constexpr int kDataLoss = 65;
 
 const TrainedRun& Original() {
@@ -57,8 +59,14 @@ TEST(OtherBuildTest, TheWeightsOfARunWithAnUnknownConfigurationAreExported) {
   EXPECT_THAT(exported.err, HasSubstr(kWhere));
   for (const auto& file : std::filesystem::directory_iterator(expected)) {
     const std::string name = file.path().filename();
+    if (name == kTaskFile) continue;
     EXPECT_EQ(Contents(output + "/" + name), Contents(file.path())) << name;
   }
+  // The model's task is that of its own run.
+  EXPECT_THAT(Contents(absl::StrCat(output, "/", kTaskFile)), HasSubstr("algorithm.spo_window = 3"));
+  const ProcessResult evaluated = RunProcess({"pipelines/evaluate", output}, {});
+  EXPECT_EQ(evaluated.exit_code, kDataLoss);
+  EXPECT_THAT(evaluated.err, AllOf(HasSubstr("spo_window"), HasSubstr("--config FILE")));
 }
 
 TEST(OtherBuildTest, ItsFileIsShownAndItsExecutionIsRefusedWithThePlaceOfTheRevision) {
