@@ -9,7 +9,10 @@ FileGroup::~FileGroup() {
 
 absl::Status FileGroup::Add(absl::string_view path, absl::Status written) {
   // After another error the file may exist all the same: the last step makes its name durable.
-  if (!absl::IsAlreadyExists(written)) paths_.emplace_back(path);
+  paths_.emplace_back(path);
+  // These two say that another process writes the same files, or has removed some: it may have made the others too, and
+  // what is its own must stay.
+  if (absl::IsAlreadyExists(written) || absl::IsNotFound(written)) paths_.clear();
   return written;
 }
 

@@ -20,8 +20,8 @@ class FileGroup {
   FileGroup& operator=(const FileGroup&) = delete;
   ~FileGroup();
 
-  // Takes the result of writing `path` anew, and returns it. A file that was there before (AlreadyExists) is no part of
-  // the group.
+  // Takes the result of writing `path` anew, and returns it. After AlreadyExists or NotFound, with which
+  // another process shows that it writes the same files, the destructor removes none of those added until then.
   absl::Status Add(absl::string_view path, absl::Status written);
   void Keep() { paths_.clear(); }
 

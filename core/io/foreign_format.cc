@@ -25,9 +25,15 @@ bool IsUtf16(absl::string_view begin) {
   return (is_text(0) && is_zero(1)) || (is_zero(0) && is_text(1));
 }
 
+// A length below 2^32 and the first character of a header. The length's first bytes may be those of another format.
+bool IsSafetensors(absl::string_view begin) {
+  return begin.size() > 8 && begin[8] == '{' && begin.substr(4, 4) == absl::string_view("\0\0\0\0", 4);
+}
+
 }  // namespace
 
 std::string ForeignFormat(absl::string_view begin) {
+  if (IsSafetensors(begin)) return "";
   if (StartsWith(begin, "version https://git-lfs.github.com/") ||
       StartsWith(begin, "version https://hawser.github.com/")) {
     return "this is a pointer of Git LFS, not the file itself: fetch the file with `git lfs pull` in its repository";

@@ -36,7 +36,8 @@ TEST(ForeignFormatTest, NamesWhatStandsWhereAnotherFileWasExpected) {
 TEST(ForeignFormatTest, SaysNothingAboutOtherBytes) {
   for (const std::string& begin :
        {std::string(), std::string("{\"a\": 1}"), std::string("version 3"), std::string("GG"),
-        std::string("\0\0\0\0", 4), std::string("\x40\0\0\0\0\0\0\0{\"", 10), std::string("\x80\x41\0\0", 4)}) {
+        std::string("\0\0\0\0", 4), std::string("\x40\0\0\0\0\0\0\0{\"", 10), std::string("\x80\x41\0\0", 4),
+        std::string("\x80\x02\0\0\0\0\0\0{", 9), std::string("\x1f\x8b\0\0\0\0\0\0{", 9)}) {
     EXPECT_EQ(ForeignFormat(begin), "");
   }
 }

@@ -29,9 +29,10 @@ using ::testing::HasSubstr;
 
 // The errors of the calls; 0: the call works.
 struct Missing {
-  int sync_of_directories = 0, sync_of_files = 0, lock = 0, rename_without_replacing = 0, link = 0;
+  int sync_of_directories = 0, sync_of_files = 0, lock = 0, rename_without_replacing = 0, link = 0, rename = 0;
 };
 Missing missing;
+int create_before_rename = 0;  // the error with which another process would create the new name just before rename(2)
 
 class MissingCallsTest : public ::testing::Test {
  protected:
@@ -104,6 +105,20 @@ TEST_F(MissingCallsTest, FilesGetTheirNamesWithoutTheFlagAndWithoutLinks) {
   }
 }
 
+// Another process must not be able to take the name between a check and the renaming.
+TEST_F(MissingCallsTest, WithoutLinksANameIsReservedBeforeItIsReplaced) {
+  FileSystem& files = PosixFileSystem();
+  missing.rename_without_replacing = missing.link = ENOSYS;
+  create_before_rename = 0;
+  ASSERT_OK(WriteFileAtomically(files, At("a"), "whole"));
+  EXPECT_EQ(create_before_rename, EEXIST);
+  EXPECT_EQ(Read("a"), "whole");
+  missing.rename = EIO;
+  EXPECT_EQ(ExitCodeOf(files.RenameNoReplace(At("a"), At("b"))), kExitIo);
+  EXPECT_THAT(files.List(folder_).value(), ElementsAre("a")) << "the reservation is left";
+  EXPECT_EQ(Read("a"), "whole");
+}
+
 }  // namespace
 }  // namespace reprise
 
@@ -129,6 +144,17 @@ int renameat2(int from_folder, const char* from, int to_folder, const char* to, 
 int link(const char* from, const char* to) noexcept {
   errno = reprise::missing.link;
   return errno != 0 ? -1 : static_cast<int>(::syscall(SYS_link, from, to));
+}
+
+int rename(const char* from, const char* to) noexcept {
+  const int created = ::open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  reprise::create_before_rename = created < 0 ? errno : 0;
+  if (created >= 0) {
+    ::close(created);
+    ::unlink(to);
+  }
+  errno = reprise::missing.rename;
+  return errno != 0 ? -1 : static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
 
 }  // extern "C"

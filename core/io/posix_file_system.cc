@@ -120,8 +120,20 @@ absl::Status CheckIsFile(int fd, absl::string_view path) {
 // Whether the error says that the file system lacks the call.
 bool IsMissing(int error) { return error == EINVAL || error == ENOSYS || error == ENOTSUP; }
 
-// For what has no second link: directories, and the files of file systems without links. A file or an empty directory
-// that another process gives that name in between is replaced.
+// For file systems without links: an empty file takes the name, which fails where there is one, and is replaced. Until
+// then others see the empty file, and a process that is killed in between leaves it.
+absl::Status ReserveAndRename(const std::string& from, const std::string& to) {
+  const int fd = Retry([&] { return ::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600); });
+  if (fd < 0) return FileError(errno, "rename a file to", to);
+  ::close(fd);
+  if (Retry([&] { return ::rename(from.c_str(), to.c_str()); }) == 0) return absl::OkStatus();
+  const int error = errno;
+  ::unlink(to.c_str());
+  return FileError(error, "rename a file to", to);
+}
+
+// For directories, which have no second link. An empty directory that another process gives that name in between is
+// replaced.
 absl::Status CheckAndRename(const std::string& from, const std::string& to) {
   struct stat info;
   if (::lstat(to.c_str(), &info) == 0) return FileError(EEXIST, "rename a file to", to);
@@ -155,7 +167,8 @@ class PosixFiles final : public FileSystem {
     struct stat info;
     if (::lstat(source.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return CheckAndRename(source, target);
     if (Retry([&] { return ::link(source.c_str(), target.c_str()); }) == 0) return Unlink(from);
-    return IsMissing(errno) || errno == EPERM ? CheckAndRename(source, target) : FileError(errno, "link a file to", to);
+    return IsMissing(errno) || errno == EPERM ? ReserveAndRename(source, target)
+                                              : FileError(errno, "link a file to", to);
   }
 
   absl::Status Link(absl::string_view existing, absl::string_view name) override {

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
@@ -115,14 +116,18 @@ size_t EndOfString(absl::string_view text, size_t begin) {
   return std::min(at + 1, text.size());
 }
 
+// Returns whether the token is an integer that fits into neither int64 nor uint64.
 bool IsLongInteger(absl::string_view token) {
   constexpr size_t kDigitsOfInt64 = 18;  // as many always fit
   const absl::string_view digits = token.substr(token.front() == '-' ? 1 : 0);
+  int64_t with_sign = 0;
+  uint64_t without_sign = 0;
   return digits.size() > kDigitsOfInt64 &&
-         std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+         std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
+         !absl::SimpleAtoi(token, &with_sign) && !absl::SimpleAtoi(token, &without_sign);
 }
 
-// Returns the text with a fraction of 0 at each integer that may not fit into 64 bits: simdjson 3 refuses such an
+// Returns the text with a fraction of 0 at each integer that does not fit into 64 bits: simdjson refuses such an
 // integer, but rounds a number with a fraction to the nearest double.
 std::string WithLongIntegersAsDoubles(absl::string_view text) {
   std::string result;
@@ -253,9 +258,12 @@ absl::StatusOr<JsonDocument> JsonDocument::Parse(absl::string_view text) {
   absl::ConsumePrefix(&text, kByteOrderMark);
   const auto parser = std::make_shared<dom::parser>();
   dom::element root;
-  simdjson::error_code error = ParseInto(parser.get(), text, &root);
-  if (error == simdjson::NUMBER_ERROR) error = ParseInto(parser.get(), WithLongIntegersAsDoubles(text), &root);
-  if (error != simdjson::SUCCESS) return NoJson(text, error);
+  const simdjson::error_code error = ParseInto(parser.get(), text, &root);
+  // The error of a long integer is not the same in all versions of simdjson.
+  if (error != simdjson::SUCCESS &&
+      ParseInto(parser.get(), WithLongIntegersAsDoubles(text), &root) != simdjson::SUCCESS) {
+    return NoJson(text, error);
+  }
   RETURN_IF_ERROR(RefuseDuplicateKeys(root, ""));
   JsonDocument document;
   document.parser_ = parser;

@@ -1,5 +1,7 @@
 #include "core/json/json.h"
 
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "core/testing/status_matchers.h"
@@ -63,6 +65,17 @@ TEST(JsonTest, AnIntegerBeyond64BitsIsTheNearestDouble) {
   EXPECT_EQ(*document.root().Find("text")->String(), "123456789012345678901234567890 \\");
   EXPECT_EQ(*Parsed("-0").root().Number(), 0.0);
   EXPECT_EQ(*Parsed("1e-400").root().Number(), 0.0);
+}
+
+TEST(JsonTest, AnIntegerBeyond64BitsLeavesTheOthersWhole) {
+  const JsonDocument document =
+      Parsed("[18446744073709551616, 9223372036854775807, -9223372036854775808, 18446744073709551615]");
+  ASSERT_OK_AND_ASSIGN(const auto elements, document.root().Elements());
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(*elements[0].Number(), 0x1p64);
+  EXPECT_EQ(*elements[1].Integer(kLeast, kMost), kMost);
+  EXPECT_EQ(*elements[2].Integer(kLeast, kMost), kLeast);
+  EXPECT_THAT(elements[3].Integer(0, 9), StatusIs(kInvalid, ::testing::HasSubstr("found 18446744073709551615")));
 }
 
 TEST(JsonTest, RefusesNumbersThatNoDoubleIsNear) {
@@ -138,6 +151,7 @@ TEST(FindMemberTest, ReturnsOffsetAndTextOfAValue) {
   EXPECT_EQ(FindMember(text, "c")->text, "\"d\"");
   EXPECT_EQ(FindMember(text, "x"), std::nullopt);
   EXPECT_EQ(FindMember("[1]", "x"), std::nullopt);
+  EXPECT_EQ(FindMember("\xef\xbb\xbf{\"b\": 1}", "b"), (JsonToken{9, "1"}));
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ namespace {
 
 namespace ondemand = simdjson::ondemand;
 
+constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 absl::string_view View(std::string_view s) { return {s.data(), s.size()}; }
 
 // Returns nothing where a value ends early, which Parse has excluded.
@@ -36,6 +38,7 @@ std::optional<std::string> AsWritten(ondemand::value value) {
 }  // namespace
 
 std::optional<JsonToken> FindMember(absl::string_view text, absl::string_view key) {
+  const size_t skipped = absl::ConsumePrefix(&text, kByteOrderMark) ? kByteOrderMark.size() : 0;
   const simdjson::padded_string padded(text.data(), text.size());
   ondemand::parser parser;
   ondemand::document document;
@@ -47,11 +50,11 @@ std::optional<JsonToken> FindMember(absl::string_view text, absl::string_view ke
     return std::nullopt;
   }
   const absl::string_view token = absl::StripTrailingAsciiWhitespace(View(value.raw_json_token()));
-  return JsonToken{static_cast<size_t>(token.data() - padded.data()), std::string(token)};
+  return JsonToken{skipped + static_cast<size_t>(token.data() - padded.data()), std::string(token)};
 }
 
 std::optional<std::vector<std::pair<std::string, std::string>>> MembersAsWritten(absl::string_view text) {
-  absl::ConsumePrefix(&text, "\xef\xbb\xbf");
+  absl::ConsumePrefix(&text, kByteOrderMark);
   const simdjson::padded_string padded(text.data(), text.size());
   ondemand::parser parser;
   ondemand::document document;

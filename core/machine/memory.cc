@@ -14,7 +14,6 @@
 #include "absl/strings/strip.h"
 #include "core/io/file_system.h"
 #include "core/io/read_file.h"
-#include "core/machine/cgroup.h"
 
 namespace reprise {
 namespace {
@@ -63,9 +62,9 @@ int64_t LastLevelCacheBytes() {
   return bytes;
 }
 
-int64_t UsableMemoryBytes() {
+int64_t UsableMemoryBytes(const CgroupLimits& limits) {
   const int64_t pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGE_SIZE);
-  int64_t usable = ReadCgroupLimits().memory_bytes;
+  int64_t usable = limits.memory_bytes;
   if (pages > 0 && bytes > 0) usable = std::min(usable, pages * bytes);
   rlimit space = {};
   const bool is_limited = getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY && space.rlim_cur > 0;

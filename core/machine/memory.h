@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
+#include "core/machine/cgroup.h"
 
 namespace reprise {
 
@@ -20,10 +21,10 @@ int64_t LastLevelCacheBytes();
 // ... per cache, with files `level` and `size`); 0 if it describes none.
 int64_t LargestLevelIn(absl::string_view folder);
 
-// Returns the bytes of memory that this process may use, > 0: those of the machine, and no more than the limits of its
-// control groups (core/machine/cgroup.h), which it shares with their other processes, and of its address space (ulimit
-// -v). The greatest int64 if the system does not say.
-int64_t UsableMemoryBytes();
+// Returns the bytes of memory that this process may use, > 0: those of the machine, and no more than `limits`, those of
+// its control groups, which it shares with their other processes, and than its address space (ulimit -v). The greatest
+// int64 if the system does not say.
+int64_t UsableMemoryBytes(const CgroupLimits& limits = ReadCgroupLimits());
 
 // Returns the most bytes of this program that were in memory at once until now; 0 if the system does not say. Unlike
 // getrusage, it does not count the program that started this one.

@@ -62,6 +62,7 @@ TEST(UsableMemoryTest, IsNoMoreThanTheMachineHasOrTheControlGroupsAllow) {
   EXPECT_GT(UsableMemoryBytes(), 0);
   EXPECT_LE(UsableMemoryBytes(), int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE));
   EXPECT_LE(UsableMemoryBytes(), ReadCgroupLimits().memory_bytes);
+  EXPECT_EQ(UsableMemoryBytes({.memory_bytes = 1 << 20}), 1 << 20);
 }
 
 TEST(UsableMemoryTest, IsNoMoreThanTheAddressSpaceMayBe) {

@@ -6,8 +6,6 @@
 #include <bit>
 #include <thread>
 
-#include "core/machine/cgroup.h"
-
 namespace reprise {
 
 ProcessorMask AllowedProcessors() {
@@ -25,10 +23,10 @@ bool Overlap(const ProcessorMask& a, const ProcessorMask& b) {
   return false;
 }
 
-int UsableProcessors() {
+int UsableProcessors(const CgroupLimits& limits) {
   int count = 0;
   for (const uint64_t word : AllowedProcessors()) count += std::popcount(word);
-  const double limit = ReadCgroupLimits().processors;
+  const double limit = limits.processors;
   return std::max(1, limit < count ? static_cast<int>(limit) : count);
 }
 

@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdint>
 
+#include "core/machine/cgroup.h"
+
 namespace reprise {
 
 // A bit for each processor; Linux has at most 8192.
@@ -19,8 +21,8 @@ ProcessorMask AllowedProcessors();
 bool Overlap(const ProcessorMask& a, const ProcessorMask& b);
 
 // Returns how many threads of this process can work at once, at least 1: the number of AllowedProcessors(), and no more
-// than the time that its control groups allow (core/machine/cgroup.h), rounded down.
-int UsableProcessors();
+// than the time that `limits`, those of its control groups, allow, rounded down.
+int UsableProcessors(const CgroupLimits& limits = ReadCgroupLimits());
 
 }  // namespace reprise
 

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <bit>
 #include <thread>
 
@@ -46,6 +47,11 @@ TEST(ProcessorsTest, ThereIsAtLeastOneAndNoMoreThanAreAllowed) {
   EXPECT_GE(UsableProcessors(), 1);
   EXPECT_LE(UsableProcessors(), allowed);
   EXPECT_LE(UsableProcessors(), std::max(1.0, ReadCgroupLimits().processors));
+  EXPECT_EQ(UsableProcessors({.processors = 0.5}), 1);
+  EXPECT_EQ(UsableProcessors({.processors = 1.5}), 1);
+  EXPECT_EQ(UsableProcessors({.processors = allowed + 0.5}), allowed);
+  EXPECT_EQ(UsableProcessors({.processors = std::max(1, allowed - 1) + 0.5}), std::max(1, allowed - 1));
+  EXPECT_EQ(UsableProcessors(CgroupLimits()), allowed);
 }
 
 TEST(ProcessorsTest, MasksOverlapInAnyWord) {

@@ -47,7 +47,8 @@ absl::Status ValidateSizes(const DecoderConfig& c) {
   RETURN_IF_ERROR(
       Require(c.num_attention_heads % c.num_key_value_heads == 0,
               absl::StrCat("num_attention_heads ", c.num_attention_heads, " is not a multiple of num_key_value_heads ",
-                           c.num_key_value_heads, ", of which each serves as many: change either")));
+                           c.num_key_value_heads,
+                           ": each key-value head serves the same number of attention heads; change one of the two")));
   return Require(c.head_width() % 2 == 0, absl::StrCat("the head width ", c.head_width(),
                                                        " (hidden_size / num_attention_heads) is odd; rotary "
                                                        "positions need pairs"));

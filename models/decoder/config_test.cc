@@ -29,9 +29,9 @@ TEST(DecoderConfigTest, EverySizeHasARange) {
   ExpectRefused([](auto& c) { c.intermediate_size = -1; }, "intermediate_size is -1; expected 1 to 16777216");
   ExpectRefused([](auto& c) { c.num_hidden_layers = 1025; }, "num_hidden_layers is 1025; expected 1 to 1024");
   ExpectRefused([](auto& c) { c.num_attention_heads = 0; }, "num_attention_heads is 0; expected 1 to 4096");
-  ExpectRefused(
-      [](auto& c) { c.num_key_value_heads = 5; },
-      "num_attention_heads 4 is not a multiple of num_key_value_heads 5, of which each serves as many: change either");
+  ExpectRefused([](auto& c) { c.num_key_value_heads = 5; },
+                "num_attention_heads 4 is not a multiple of num_key_value_heads 5: each key-value head serves the same "
+                "number of attention heads; change one of the two");
   ExpectRefused([](auto& c) { c.num_key_value_heads = 0; }, "num_key_value_heads is 0; expected 1 to 4096");
   ExpectRefused([](auto& c) { c.num_experts = 0; }, "num_experts is 0; expected 1 to 4096");
   ExpectRefused([](auto& c) { c.num_experts_per_tok = 0; }, "num_experts_per_tok is 0; expected 1 to 4096");
@@ -41,10 +41,9 @@ TEST(DecoderConfigTest, EverySizeHasARange) {
 }
 
 TEST(DecoderConfigTest, TheSizesThatDisagreeAreBothNamed) {
-  ExpectRefused(
-      [](auto& c) { c.num_attention_heads = 2; },
-      "num_attention_heads 2 is not a multiple of num_key_value_heads 4, of which each serves as many: change "
-      "either");
+  ExpectRefused([](auto& c) { c.num_attention_heads = 2; },
+                "num_attention_heads 2 is not a multiple of num_key_value_heads 4: each key-value head serves the same "
+                "number of attention heads; change one of the two");
   ExpectRefused([](auto& c) { c.num_attention_heads = 3; },
                 "hidden_size 64 is not a multiple of num_attention_heads 3");
   ExpectRefused([](auto& c) { c.num_experts = 1; },
@@ -53,9 +52,9 @@ TEST(DecoderConfigTest, TheSizesThatDisagreeAreBothNamed) {
 
 TEST(DecoderConfigTest, SizesAreConsistent) {
   ExpectRefused([](auto& c) { c.hidden_size = 66; }, "hidden_size 66 is not a multiple of num_attention_heads 4");
-  ExpectRefused(
-      [](auto& c) { c.num_key_value_heads = 3; },
-      "num_attention_heads 4 is not a multiple of num_key_value_heads 3, of which each serves as many: change either");
+  ExpectRefused([](auto& c) { c.num_key_value_heads = 3; },
+                "num_attention_heads 4 is not a multiple of num_key_value_heads 3: each key-value head serves the same "
+                "number of attention heads; change one of the two");
   ExpectRefused([](auto& c) { c.hidden_size = 12; },
                 "the head width 3 (hidden_size / num_attention_heads) is odd; rotary positions need pairs");
 }

@@ -87,8 +87,10 @@ TEST(ModelDirectoryTest, AFileInPlaceOfADirectoryIsNamed) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("PyTorch's .bin and .pt files")));
   EXPECT_THAT(refusal("model.safetensors", "x"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(expected + "tokenizer.json")));
+  std::filesystem::remove(directory + "/a.gguf");
+  EXPECT_OK(WriteFileAtomically(PosixFileSystem(), directory + "/model.bin", "PK"));
   EXPECT_THAT(ReadModelConfig(directory),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("; pickled weights, such as a.bin, are not read")));
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("; pickled weights, such as model.bin, are not read")));
 }
 
 TEST(ModelDirectoryTest, PointersInPlaceOfTextsAreNamed) {

@@ -132,9 +132,10 @@ absl::Status ExportWithAdapters(FileSystem& files, const std::string& directory,
                                 const std::function<absl::Status()>& export_merged) {
   FileGroup group(files);
   RETURN_IF_ERROR(WriteAdapters(files, JoinPath(directory, kAdapterDirectory), config, base_model, weights, &group));
-  RETURN_IF_ERROR(export_merged());
-  group.Keep();
-  return absl::OkStatus();
+  absl::Status merged = export_merged();
+  // With these two, another process exports to the same directory, and the adapters may be those of its model.
+  if (merged.ok() || absl::IsAlreadyExists(merged) || absl::IsNotFound(merged)) group.Keep();
+  return merged;
 }
 
 absl::StatusOr<AdapterDescription> ReadAdapterConfig(const std::string& directory) {

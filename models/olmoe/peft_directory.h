@@ -31,7 +31,8 @@ absl::Status SaveAdapters(FileSystem& files, const std::string& directory, const
                           absl::string_view base_model, absl::Span<const float> weights);
 
 // Writes the adapters to DIRECTORY/adapter, then calls `export_merged`, which writes the model into which they are
-// merged to `directory`. If that fails, the adapters' files are removed. Errors: those of SaveAdapters and of the call.
+// merged to `directory`. If that fails, the adapters' files are removed, but not after AlreadyExists or
+// NotFound: another process exports to the same directory then. Errors: those of SaveAdapters and of the call.
 absl::Status ExportWithAdapters(FileSystem& files, const std::string& directory, const DecoderConfig& config,
                                 absl::string_view base_model, absl::Span<const float> weights,
                                 const std::function<absl::Status()>& export_merged);
@@ -43,7 +44,8 @@ absl::StatusOr<AdapterDescription> ReadAdapterConfig(const std::string& director
 // unchanged). The tensors' names may have the name of the adapter too ("lora_A.default.weight"), or lack the prefix
 // "base_model.model.". Errors of ReadAdapterConfig; InvalidArgument, naming the file and the difference, for a rank,
 // alpha, target modules, tensor, shape or type of elements that is not config's. DataLoss for a damaged file or a value
-// that is not finite.
+// that is not finite or whose magnitude is beyond 1e4. (SaveAdapters has no such limit: a run is valid as long as its
+// weights are within core/tensor/bounds.h, and must not fail when its model is exported.)
 absl::Status LoadAdapters(const std::string& directory, const DecoderConfig& config, absl::Span<float> weights);
 
 // Adds the adapters to the weights of the frozen model, which are flat in MakeBaseLayout(config): W + alpha / r B A,

@@ -247,6 +247,11 @@ TEST_F(PeftDirectoryTest, AdaptersBesideAModelThatCouldNotBeWrittenAreRemoved) {
   };
   EXPECT_THAT(save(absl::ResourceExhaustedError("full")), StatusIs(absl::StatusCode::kResourceExhausted, "full"));
   EXPECT_TRUE(std::filesystem::is_empty(Path("adapter")));
+  for (const absl::Status& other : {absl::AlreadyExistsError("exists"), absl::NotFoundError("gone")}) {
+    EXPECT_EQ(save(other), other);
+    EXPECT_TRUE(std::filesystem::exists(Path("adapter/adapter_config.json")));
+    std::filesystem::remove_all(directory_);
+  }
   EXPECT_OK(save(absl::OkStatus()));
   EXPECT_TRUE(std::filesystem::exists(Path("adapter/adapter_config.json")));
 }

@@ -99,6 +99,14 @@ absl::Status RequireMemoryOf(const DecoderConfig& config, const DecoderLayout& l
                    ": use a machine with more memory, or a smaller model"));
 }
 
+// Other programs leave pickles that are no weights beside those, such as training_args.bin.
+bool IsPickledModel(absl::string_view name) {
+  const auto begins = [&](absl::string_view text) { return absl::StartsWith(name, text); };
+  const auto ends = [&](absl::string_view text) { return absl::EndsWith(name, text); };
+  return (begins("pytorch_model") || begins("model") || begins("consolidated")) &&
+         (ends(".bin") || ends(".pt") || ends(".pth") || ends(".ckpt"));
+}
+
 }  // namespace
 
 std::string OtherWeights(const std::string& directory) {
@@ -108,8 +116,11 @@ std::string OtherWeights(const std::string& directory) {
     if (absl::EndsWith(name, ".gguf")) {
       return absl::StrCat("; ", name, " is a GGUF file, which is not read: fetch the model's safetensors");
     }
-    for (const absl::string_view ending : {".bin", ".pt", ".pth", ".ckpt"}) {
-      if (!absl::EndsWith(name, ending)) continue;
+    if (name == "adapter_config.json") {
+      return absl::StrCat("; it has ", name,
+                          ", so it is a directory of adapters: the model's path is that of their base model");
+    }
+    if (IsPickledModel(name)) {
       return absl::StrCat("; pickled weights, such as ", name,
                           ", are not read: save the model as safetensors, in Python "
                           "with AutoModelForCausalLM.from_pretrained(DIR).save_pretrained(OTHER_DIR)");

@@ -19,8 +19,8 @@ namespace reprise::models {
 // nor an index; InvalidArgument for a malformed index, including one that names a file in another directory.
 absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& directory);
 
-// Returns "; ..." about weights in a format that is not read (GGUF, pickles of PyTorch) if the directory has some, else
-// "".
+// Returns "; ..." about weights in a format that is not read (GGUF, pickles of PyTorch), or about adapters, if the
+// directory has some, else "".
 std::string OtherWeights(const std::string& directory);
 
 // Returns whether the directory's weights have a tensor of this name. Reads the files' headers. Errors: those of

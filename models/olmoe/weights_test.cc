@@ -206,6 +206,12 @@ TEST_F(WeightsTest, WeightsInFormatsThatAreNotReadAreNamed) {
   expect("model-Q4.gguf", "exists; model-Q4.gguf is a GGUF file, which is not read");
   expect("pytorch_model.bin",
          "pickled weights, such as pytorch_model.bin, are not read: save the model as safetensors");
+  expect("consolidated.00.pth", "pickled weights, such as consolidated.00.pth, are not read");
+  expect("training_args.bin", "nor model.safetensors.index.json exists");
+  EXPECT_EQ(OtherWeights(directory_), "");
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), Path("training_args.bin"), "x"));
+  EXPECT_EQ(OtherWeights(directory_), "");
+  expect("adapter_config.json", "; it has adapter_config.json, so it is a directory of adapters: the model's path is ");
   ASSERT_OK(WriteFileAtomically(PosixFileSystem(), Path("model.safetensors"),
                                 "version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 996864\n"));
   EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kDataLoss,

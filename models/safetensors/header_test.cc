@@ -65,6 +65,8 @@ TEST(SafetensorsHeaderTest, NamesWhatTheFileIsInstead) {
                  "not a safetensors file: this is a pointer of Git LFS, not the file itself");
   ExpectDataLoss(absl::StrCat("GGUF", std::string(600, '\0')), "not a safetensors file: this is a GGUF file");
   ExpectDataLoss("<!DOCTYPE html>", "not a safetensors file: this is a web page");
+  ExpectDataLoss(WithLength(0x280, "{"), "the header claims 640 bytes, the file holds 1 after its length");
+  ExpectDataLoss(WithLength(0x8b1f, "{"), "the header claims 35615 bytes, the file holds 1 after its length");
 }
 
 TEST(SafetensorsHeaderTest, AFileWithoutTensorsIsValid) {

@@ -51,7 +51,9 @@ TEST(CompareTest, RunsOfAnotherNumericContractAreComparedAndNotReproduced) {
                         absl::StrCat(other, ": its numbers follow numeric contract ", kNumericContract - 1,
                                      "; those of this program follow ", kNumericContract,
                                      ", so its bits cannot be reproduced: use a version of Reprise with contract ",
-                                     kNumericContract - 1)));
+                                     kNumericContract - 1,
+                                     " (docs/determinism.md has what each contract changed; execution.jsonl in the "
+                                     "run's folder has the \"revision\" that made the run)")));
 }
 
 TEST(CompareTest, AChangeOfTheStepSizeFirstShowsInTheWeights) {

@@ -3,8 +3,8 @@
 
 namespace reprise {
 
-// Returns whether a process of this one's may read the memory of another (process_vm_readv). Containers and sandboxes
-// often refuse it.
+// Returns whether this process may read the memory of its child (process_vm_readv), which is taken to hold for the
+// other ranks too. Containers and sandboxes often refuse it.
 bool CanReadOtherProcesses();
 
 // Open MPI copies long messages between the ranks of a machine by that call, and where it is refused prints a line for

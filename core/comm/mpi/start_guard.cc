@@ -19,7 +19,7 @@ static_assert(std::atomic<const StartGuard*>::is_always_lock_free);
 // exit(3) calls this, _exit(2) does not.
 void EndGuarded() {
   const StartGuard* const guard = living.load();
-  if (guard != nullptr && guard->Guards()) ::_exit(kExitInternal);
+  if (guard != nullptr && guard->Guards()) ::_exit(kExitRetry);
 }
 
 }  // namespace

@@ -20,6 +20,8 @@ namespace reprise::internal {
 
 // The kind of a journal's first entry.
 inline constexpr char kParentKind[] = "parent";
+// The most bytes of a journal that are read: the lines of more than a million segments.
+inline constexpr int64_t kLargestJournal = int64_t{1} << 28;
 
 // A file of the run; or, with kind "parent", the part of another journal that this one continues.
 struct JournalEntry {

@@ -15,7 +15,6 @@
 namespace reprise::internal {
 namespace {
 
-constexpr int64_t kLargestJournal = int64_t{1} << 28;  // more than a million segments
 constexpr absl::string_view kRestore = "; restore the journal from a copy, or restart the run in another directory";
 
 // Returns a journal without entries if the epoch's process died before it wrote one.

@@ -10,8 +10,6 @@
 namespace reprise::internal {
 namespace {
 
-constexpr int64_t kLargestJournal = int64_t{1} << 28;
-
 // Returns false for the error of reading a file that is gone, is none, or is not what was expected.
 absl::StatusOr<bool> NotOwn(const absl::Status& status) {
   if (absl::IsNotFound(status) || absl::IsInvalidArgument(status) || absl::IsDataLoss(status)) return false;
