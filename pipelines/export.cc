@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/io/atomic_file.h"
 #include "core/io/file_system.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
@@ -40,6 +41,7 @@ absl::StatusOr<int64_t> WriteWeights(const ExportFlags& flags, StoredRun run) {
   const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(flags.step, layout, &run);
   if (!chosen.ok()) return WithContext(chosen.status(), flags.run_path);
   FileSystem& disk = PosixFileSystem();
+  RETURN_IF_ERROR(CreateDirectories(disk, flags.output));
   RETURN_IF_ERROR(models::RequireNoModel(disk, flags.output));
   RETURN_IF_ERROR(WriteModelTask(disk, flags.output, run.reader->header(), run.reader->numeric_contract()));
   const absl::Status exported = kind.export_weights(config, chosen->weights, disk, flags.output);

@@ -92,10 +92,11 @@ TEST(OutputTest, OutputThatCannotBePrintedIsAnError) {
 TEST(OutputTest, TooLittleMemoryIsReportedWithoutACrash) {
   if (kHasShadowMemory) GTEST_SKIP() << "the sanitizer needs the address space that this limits";
   const std::string output = UniqueTemporaryPath();
+  // The weights fit, and a step does not.
   const ProcessResult result = RunProcess(
       {"/bin/sh", "-c",
        "ulimit -v 400000; exec " + std::string("pipelines/train ") + WriteFile(MakeDirectory(), "run.toml", kTinyRun) +
-           " --output " + output + " --quiet --set model.hidden_size=2048 --set model.intermediate_size=2048"},
+           " --output " + output + " --quiet --set model.hidden_size=512 --set model.intermediate_size=512"},
       {});
   EXPECT_EQ(result.exit_code, 74) << result.err;
   EXPECT_THAT(result.err, ::testing::HasSubstr("out of memory"));

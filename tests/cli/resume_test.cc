@@ -107,15 +107,18 @@ TEST(ResumeTest, StatesAreSavedAtMultiplesOfSaveEveryAndAtTheLastStep) {
 
 TEST(ResumeTest, ResumingAFinishedRunCleansUpAndPrintsItsDigestsAgain) {
   const Runs runs;
-  const ProcessResult first = runs.Train("a", {});
+  runs.MustTrain("a", {"--stop-after-step", "3"});
+  const std::string states = runs.Path("a") + "/states", kept = runs.Path("kept");
+  std::filesystem::copy(states, kept);
+  const ProcessResult first = runs.Train("a", {"--resume"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
   std::filesystem::remove(runs.Path("a") + "/model/config.json");  // as if the export had been killed
-  std::filesystem::create_directory(runs.Path("a") + "/states");
-  std::ofstream(runs.Path("a") + "/states/00000003.h5") << "a state";
+  std::filesystem::copy(kept, states);
   const ProcessResult again = runs.Train("a", {"--resume"});
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.out, first.out);
-  EXPECT_FALSE(std::filesystem::exists(runs.Path("a") + "/states"));
-  EXPECT_EQ(FilesIn(runs.Path("a") + "/model"), 5);
+  EXPECT_FALSE(std::filesystem::exists(states));
+  EXPECT_EQ(FilesIn(runs.Path("a") + "/model"), 6);
 }
 
 TEST(ResumeTest, AFinishedRunSaysThatNothingIsLeftToTrain) {
