@@ -1,5 +1,6 @@
 // What a model's directory has beside config.json and the weights, and what may stand in its place.
 
+#include <algorithm>
 #include <filesystem>
 
 #include "gtest/gtest.h"
@@ -25,7 +26,8 @@ class ModelDirectoryTest : public ::testing::Test {
   // The largest number of tokens that a completion of the first step has.
   size_t LongestOf(const std::string& run) const {
     size_t longest = 0;
-    for (const nlohmann::json& completion : JsonOf("inspect", {run + "/run.h5", "--step", "1"}, 0)["completions"]) {
+    const nlohmann::json step = JsonOf("inspect", {run + "/run.h5", "--step", "1"}, 0);
+    for (const nlohmann::json& completion : step["completions"]) {
       longest = std::max(longest, completion["tokens"].size());
     }
     return longest;

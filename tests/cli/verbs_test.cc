@@ -115,7 +115,7 @@ TEST(ExportTest, TheLastCheckpointIsTheRunsOwnModelByteForByte) {
     EXPECT_EQ(Contents(output + "/" + file.path().filename().string()), Contents(file.path())) << file.path();
     ++files;
   }
-  EXPECT_EQ(files, 5);
+  EXPECT_EQ(files, 6);
 }
 
 TEST(ExportTest, AnEarlierCheckpointIsAnotherModel) {

@@ -66,7 +66,7 @@ TEST(OtherBuildTest, TheWeightsOfARunWithAnUnknownConfigurationAreExported) {
   EXPECT_THAT(Contents(absl::StrCat(output, "/", kTaskFile)), HasSubstr("algorithm.spo_window = 3"));
   const ProcessResult evaluated = RunProcess({"pipelines/evaluate", output}, {});
   EXPECT_EQ(evaluated.exit_code, kDataLoss);
-  EXPECT_THAT(evaluated.err, AllOf(HasSubstr("spo_window"), HasSubstr("--config FILE")));
+  EXPECT_THAT(evaluated.err, AllOf(HasSubstr("algorithm.loss_type is \"spo\""), HasSubstr("--config FILE")));
 }
 
 TEST(OtherBuildTest, ItsFileIsShownAndItsExecutionIsRefusedWithThePlaceOfTheRevision) {
