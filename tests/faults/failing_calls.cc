@@ -32,7 +32,9 @@ bool IsDispensable(const std::vector<LoggedCall>& calls, size_t number) {
   const LoggedCall& call = calls[number];
   if (call.action != "close") return call.action == "find" || call.action == "rmdir";
   for (size_t i = number; i-- > 0;) {
-    if (calls[i].paths == call.paths) return calls[i].action == "sync" || calls[i].action == "remove";
+    if (calls[i].paths != call.paths) continue;
+    // Nothing is lost where a file was only read, as one is before it is removed as the run's own.
+    return calls[i].action == "sync" || calls[i].action == "remove" || calls[i].action == "read";
   }
   return false;
 }
