@@ -49,7 +49,7 @@ std::optional<Labels> LabelsOfTrial(const StoredPlan& plan, const std::vector<st
   return LabelsOf({trial.named, trial.draw}, parts);
 }
 
-// Whether the arm is the label, or the label with the number by which another variant of that label is told apart.
+// Whether the arm is the label, or the label and a number ("all-2"), which a second variant with the same label gets.
 bool IsArm(const std::string& arm, const std::string& label) {
   absl::string_view number = arm;
   const std::string plain = label.empty() ? "all" : label;

@@ -1,7 +1,9 @@
 #include "tests/faults/failing_calls.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
 
@@ -33,8 +35,11 @@ bool IsDispensable(const std::vector<LoggedCall>& calls, size_t number) {
   if (call.action != "close") return call.action == "find" || call.action == "rmdir";
   for (size_t i = number; i-- > 0;) {
     if (calls[i].paths != call.paths) continue;
-    // Nothing is lost where a file was only read, as one is before it is removed as the run's own.
-    return calls[i].action == "sync" || calls[i].action == "remove" || calls[i].action == "read";
+    if (calls[i].action == "sync" || calls[i].action == "remove") return true;
+    // A file is read before it is removed as the run's own; nothing of it is wanted afterwards.
+    const auto next = std::find_if(calls.begin() + static_cast<std::ptrdiff_t>(number) + 1, calls.end(),
+                                   [&](const LoggedCall& later) { return later.paths == call.paths; });
+    return calls[i].action == "read" && next != calls.end() && next->action == "remove";
   }
   return false;
 }

@@ -8,8 +8,9 @@ namespace reprise {
 bool CanReadOtherProcesses();
 
 // Open MPI copies long messages between the ranks of a machine by that call, and where it is refused prints a line for
-// each of them before it copies in another way. There it is told, unless its parameters are set in the environment, to
-// copy through shared memory from the beginning. To be called before MPI is initialised.
+// each of them before it copies in another way. Where the call is refused, this sets Open MPI's parameter so that it
+// copies through shared memory from the beginning; a parameter that the environment has stays. Call it before MPI is
+// initialised.
 void ChooseHowRanksCopy();
 
 }  // namespace reprise
