@@ -51,9 +51,10 @@ for verb in train sweep evaluate reproduce compare inspect validate export; do
   cp "$work/program" "$work/root/bazel-bin/pipelines/$verb"
 done
 chmod +x "$work/bin/bazel" "$work/root/bazel-bin/pipelines/"*
-mkdir -p "$work/root/bazel-bin/benchmarks/gate" "$work/root/bazel-bin/benchmarks/kernels"
-sed '2i case " $* " in *" --programs "*) echo //pipelines:train && exit 0 ;; esac' "$work/program" \
-  >"$work/root/bazel-bin/benchmarks/gate/gate"
+mkdir -p "$work/root/benchmarks/gate" "$work/root/bazel-bin/benchmarks/kernels"
+sed '2i case " $* " in *" --programs "*) echo //pipelines:train && exit 0 ;; esac' "$work/program" >"$work/gate"
+chmod +x "$work/gate"
+echo "import os, sys; os.execv('$work/gate', ['gate', *sys.argv[1:]])" >"$work/root/benchmarks/gate/gate.py"
 # Benchmarks that have one function each, BM_one and BM_other.
 for name in one other; do
   sed "2i name=BM_$name" "$work/program" >"$work/root/bazel-bin/benchmarks/kernels/${name}_benchmark"
@@ -65,6 +66,7 @@ chmod +x "$work/root/bazel-bin/benchmarks/"*/*
 cat >"$work/bin/python3" <<PYTHON
 #!/usr/bin/env bash
 [[ -z \$WAITS ]] || { trap 'exit 1' INT; touch "\$CALLS.work_waits"; while :; do sleep 0.05; done; }
+[[ "\$*" != *tomllib || -z \$OLD_PYTHON ]] || exit 1
 [[ \$1 == -m ]] || exec $(command -v python3) "\$@"
 [[ -n \$WHEEL && \${*: -1} != *"\$NO_SUCH" ]] || exit 1
 while [[ \$1 != -d ]]; do shift; done
@@ -78,7 +80,7 @@ printf '#!/bin/sh\nexit 1\n' >"$work/bin/dpkg-query"
 printf '#!/bin/sh\nexit 100\n' >"$work/bin/apt-get"
 printf '#!/bin/sh\n[ "$1" = -n ] && exit 0\nexec "$@"\n' >"$work/bin/sudo"
 chmod +x "$work/bin/"*
-export PATH=$work/bin:$PATH CALLS=$work/calls XDG_CACHE_HOME=$work/cache NO_SUCH=none WHEEL= BUILD_WORDS= WAITS=
+export PATH=$work/bin:$PATH CALLS=$work/calls XDG_CACHE_HOME=$work/cache NO_SUCH=none WHEEL= BUILD_WORDS= WAITS= OLD_PYTHON=
 unset LIBTORCH_ROOT REPRISE_NO_APT
 
 failures=0
@@ -244,8 +246,12 @@ expect 0 $'one_benchmark rank alone: --benchmark_filter=.\nother_benchmark rank 
 expect 0 'one_benchmark rank alone: --benchmark_filter=one --benchmark_repetitions=2' bench one --benchmark_repetitions=2
 expect 64 '' bench neither
 expect_reported 'no benchmark matches neither'
-# The gate program is passed its checkout and its arguments.
+# The program of the gates is passed its checkout and its arguments, and what it needs is built.
 expect 0 "gate rank alone: --root $work/root some" gate some
+grep -q ' //benchmarks/gate:machine //pipelines:train$' "$CALLS.bazel" ||
+  { echo "FAIL: gate built:" && cat "$CALLS.bazel" && failures=$((failures + 1)); }
+OLD_PYTHON=yes expect 64 '' gate some
+expect_reported 'python3, 3.11 or newer, is missing: it judges the gates'
 expect 1 "gate rank alone: --root $work/root DIFFERS" gate DIFFERS
 expect 64 '' gate --against
 expect_reported '--against needs a commit'
@@ -298,6 +304,7 @@ expect 64 '' 'train reproduce'
 expect_reported 'unknown verb: train reproduce'
 expect 0 'validate rank alone: --version' --version
 expect 0 'validate rank alone: --version' quickstart --version
+expect 0 'validate rank alone: --version' gate --version
 
 # With --help, nothing else is done.
 for verb in setup test quickstart bench; do
