@@ -143,7 +143,6 @@ struct CommandLine::Parser {
     CLI::Option* const option = app.add_option(name, value, help)->required(rules.is_required);
     if (rules.check != nullptr) option->check(ValidatorOf(rules.check));
     if (rules.shows_default) option->capture_default_str();
-    if (rules.is_hidden) option->group("");
     if (!rules.needs.empty()) option->needs(app.get_option(rules.needs));
   }
 
@@ -232,18 +231,8 @@ void CommandLine::Add(const std::string& name, std::optional<int64_t>& value, co
   parser_->Add(name, value, help, rules);
 }
 
-void CommandLine::Add(const std::string& name, double& value, const std::string& help, const OptionRules& rules) {
-  parser_->Add(name, value, help, rules);
-}
-
-void CommandLine::Add(const std::string& name, std::vector<std::string>& values, const std::string& help,
-                      const OptionRules& rules) {
-  parser_->Add(name, values, help, rules);
-}
-
-void CommandLine::Add(const std::string& name, bool& value, const std::string& help, const OptionRules& rules) {
-  CLI::Option* const option = parser_->app.add_flag(name, value, help);
-  if (rules.is_hidden) option->group("");
+void CommandLine::Add(const std::string& name, bool& value, const std::string& help) {
+  parser_->app.add_flag(name, value, help);
 }
 
 void CommandLine::AddOverrides(const std::string& what) {
@@ -290,14 +279,6 @@ OptionCheck AsKey(absl::string_view section, absl::string_view key) {
     int64_t value = 0;
     if (absl::SimpleAtoi(text, &value) && range.Contains(value)) return "";
     return absl::StrCat(text, ": expected a whole number, ", range.Text());
-  };
-}
-
-OptionCheck NotNegative() {
-  return [](const std::string& text) -> std::string {
-    double value = 0;
-    if (absl::SimpleAtod(text, &value) && value >= 0) return "";
-    return absl::StrCat(text, ": expected a number, 0 or more");
   };
 }
 

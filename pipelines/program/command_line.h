@@ -32,8 +32,6 @@ OptionCheck AtLeast(int64_t low);
 // Accepts the whole numbers that the option's key allows: "0: expected a whole number, 1 to 64". The name must be that
 // of a key of whole numbers (checked).
 OptionCheck AsKey(absl::string_view section, absl::string_view key);
-// Accepts numbers of 0 or more: "-1: expected a number, 0 or more".
-OptionCheck NotNegative();
 OptionCheck OneOf(std::vector<std::string> names);
 // Accepts "best" and the numbers of AtLeast(1): "0: expected a training step, 1 or more, or best".
 OptionCheck StepOrBest();
@@ -41,7 +39,6 @@ OptionCheck StepOrBest();
 struct OptionRules {
   bool is_required = false;
   bool shows_default = false;  // in --help
-  bool is_hidden = false;      // from --help
   OptionCheck check = nullptr;
   std::string needs = {};  // another option that this one requires
 };
@@ -61,11 +58,7 @@ class CommandLine {
   void Add(const std::string& name, int64_t& value, const std::string& help, const OptionRules& rules = {});
   void Add(const std::string& name, std::optional<int64_t>& value, const std::string& help,
            const OptionRules& rules = {});
-  void Add(const std::string& name, double& value, const std::string& help, const OptionRules& rules = {});
-  // Any number of values.
-  void Add(const std::string& name, std::vector<std::string>& values, const std::string& help,
-           const OptionRules& rules = {});
-  void Add(const std::string& name, bool& value, const std::string& help, const OptionRules& rules = {});
+  void Add(const std::string& name, bool& value, const std::string& help);
 
   // Adds --set and --unset. `what` describes their keys in the help.
   void AddOverrides(const std::string& what = "a configuration key");
