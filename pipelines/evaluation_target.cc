@@ -12,8 +12,8 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/find_run.h"
-#include "kernels/contract/numeric_contract.h"
 #include "models/olmoe/weights.h"
+#include "pipelines/held_out_of.h"
 #include "pipelines/stored/of_sweep.h"
 #include "pipelines/stored/stored_run.h"
 #include "rl/completions/data_file.h"
@@ -31,7 +31,6 @@ namespace reprise {
 namespace {
 
 constexpr absl::string_view kTensorOfActionHead = "action_head.0.weight";  // of a memory agent's export
-constexpr int64_t kSplitByPromptSince = 2;                                 // the numeric contract
 
 constexpr absl::string_view kOtherWeights =
     "the run started from another run's weights: whether that one was trained on them is unknown";
@@ -207,27 +206,6 @@ absl::Status TakeProcessCommand(const EvaluationRequest& request, rl::Config* co
   return absl::OkStatus();
 }
 
-// The problems that a share holds out were held out of this run only if it was split in the same way. (A smaller share
-// is a subset of a larger one.)
-absl::Status CheckShare(const rl::EvaluationConfig& trained, const rl::EvaluationConfig& evaluation) {
-  if (evaluation.held_out_share == 0) return absl::OkStatus();
-  if (evaluation.held_out_share > trained.held_out_share || evaluation.split_seed != trained.split_seed) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "evaluation.held_out_share ", evaluation.held_out_share, " with split_seed ", evaluation.split_seed,
-        ": the run held out ", trained.held_out_share, " with split_seed ", trained.split_seed,
-        ", so it was trained on some of these problems: use the run's own share, a smaller one, or --held-out FILE"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckSplit(const rl::EvaluationConfig& trained, int64_t contract, const rl::EvaluationConfig& evaluation) {
-  RETURN_IF_ERROR(CheckShare(trained, evaluation));
-  if (evaluation.held_out_share == 0 || contract >= kSplitByPromptSince) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the run has numeric contract ", contract, ", which held out other problems than contract ",
-                   kNumericContract, ": it may have been trained on the current ones; give others by --held-out FILE"));
-}
-
 // Returns an error if a path is given for what the run did not read from files.
 absl::Status CheckReadFiles(const EvaluationRequest& request, rl::Config config) {
   RETURN_IF_ERROR(TakePath("--model", request.model_path, &config));
@@ -251,8 +229,17 @@ absl::StatusOr<rl::Config> ConfigOfRun(const EvaluationRequest& request, const s
   return config;
 }
 
+// The other policies are no models of text, and have their shape from the configuration of their run.
+absl::Status CheckStartsFromDirectory(const EvaluationRequest& request, const rl::Config& config) {
+  if (rl::WorkloadReads(config.run.workload, "model", "path")) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(request.target, ": with run.workload ", config.run.workload,
+                                                 ", evaluate reads runs and no model directory: give the run as "
+                                                 "TARGET, its run.h5 or the directory with it"));
+}
+
 // The configuration of the model's own task, changed by the request.
 absl::StatusOr<rl::Config> ConfigOfTask(const EvaluationRequest& request, const ModelTask& task) {
+  RETURN_IF_ERROR(CheckStartsFromDirectory(request, task.config));
   rl::Config config = task.config;
   RETURN_IF_ERROR(OverrideSections(request.keys, {"evaluation", "execution"}, &config));
   RETURN_IF_ERROR(TakePath("--data", request.data_path, &config));
@@ -277,6 +264,7 @@ absl::Status CheckIsForModel(const EvaluationRequest& request) {
 
 absl::StatusOr<rl::Config> ConfigOfModel(const EvaluationRequest& request) {
   ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, LoadConfiguration(request.config_path, request.keys, nullptr));
+  RETURN_IF_ERROR(CheckStartsFromDirectory(request, resolved.config));
   const auto origin = resolved.origins.find("model.path");
   if (origin != resolved.origins.end() && origin->second == config::kFromOverride) {
     return absl::InvalidArgumentError(absl::StrCat("--set model.path: the model is ", request.target,
@@ -322,12 +310,6 @@ absl::Status TakeWeights(const EvaluationRequest& request, const EvaluationTarge
   return absl::OkStatus();
 }
 
-// A directory has no records of the training; a file of held-out problems is compared with that of the training alone.
-bool IsUnknownWhatWasTrainedOn(const EvaluationTarget& target, const EvaluatedModel& model) {
-  return rl::HasCompletions(target.config) && !target.config.evaluation.path.empty() &&
-         rl::CompletionsOf(model.parts).problems.empty();
-}
-
 // Checks a model against its own task, if it is evaluated on that.
 absl::Status TakeTask(const EvaluationRequest& request, const EvaluationTarget& target, EvaluatedModel* model) {
   if (!target.task) return absl::OkStatus();
@@ -335,16 +317,28 @@ absl::Status TakeTask(const EvaluationRequest& request, const EvaluationTarget& 
   if (!target.config.process.command.empty() && request.process_command.empty()) {
     return NeedsProcessCommand(target.task->config, "because a model directory stores none of its replies");
   }
-  const bool began_with_others =
-      std::any_of(target.task->files.begin(), target.task->files.end(),
-                  [](const ExternalFile& file) { return file.name == rl::kInitialWeightsName; });
-  if (model->held_out && began_with_others) model->remark = std::string(kOtherWeights);
-  if (model->held_out && IsUnknownWhatWasTrainedOn(target, *model)) {
-    model->held_out = false;
-    model->remark =
-        "what the run was trained on is unknown here, and may have been these problems: --data FILE names the file of "
-        "its training problems, and its run.h5 has all of them";
+  return absl::OkStatus();
+}
+
+// Withdraws that the problems are held out unless what the directory says of its training proves it: a configuration
+// may name other problems than the run that wrote the model, or split them in another way.
+absl::Status JudgeOrigin(const EvaluationTarget& target, EvaluatedModel* model) {
+  if (!model->held_out || (target.origin.ok() && !*target.origin)) return absl::OkStatus();
+  std::string why = absl::StrCat("what it was trained on is unknown, as its ", kModelTaskFile, " cannot be read");
+  if (target.origin.ok()) {
+    const ModelTask& origin = **target.origin;
+    const bool has_tasks = rl::HasCompletions(target.config);
+    ASSIGN_OR_RETURN(why, has_tasks ? WhyNotHeldOut(origin, model->parts, model->tasks)
+                                    : absl::StatusOr<std::string>(WhyNotHeldOut(origin, target.config)));
+    const bool began_with_others = std::any_of(origin.files.begin(), origin.files.end(), [](const ExternalFile& file) {
+      return file.name == rl::kInitialWeightsName;
+    });
+    if (why.empty() && began_with_others) model->remark = std::string(kOtherWeights);
   }
+  if (why.empty()) return absl::OkStatus();
+  model->held_out = false;
+  model->remark = why;
+  model->parts.warnings.push_back(absl::StrCat("these problems are not called held out: ", why));
   return absl::OkStatus();
 }
 
@@ -377,8 +371,9 @@ absl::StatusOr<EvaluationTarget> ResolveTarget(const EvaluationRequest& request,
     ASSIGN_OR_RETURN(target.config, ConfigOfRun(request, target.run_path));
   } else {
     RETURN_IF_ERROR(CheckIsForModel(request));
+    target.origin = ReadModelTask(files, request.target);
     if (request.config_path.empty()) {
-      ASSIGN_OR_RETURN(target.task, ReadModelTask(files, request.target));
+      ASSIGN_OR_RETURN(target.task, target.origin);
       if (!target.task) {
         return absl::InvalidArgumentError(
             absl::StrCat(request.target,
@@ -404,6 +399,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
     RETURN_IF_ERROR(SelectTasks(target, &model));
     RETURN_IF_ERROR(JudgeHeldOut(target, PromptsKnownOfModel(target, model.parts), &model));
     RETURN_IF_ERROR(TakeTask(request, target, &model));
+    RETURN_IF_ERROR(JudgeOrigin(target, &model));
     RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
     return model;
   }
@@ -427,10 +423,6 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
 
 absl::StatusOr<EvaluatedModel> LoadPolicy(const EvaluationRequest& request, const EvaluationTarget& target,
                                           int ranks_on_this_machine) {
-  if (!target.is_run && !rl::WorkloadReads(target.config.run.workload, "model", "path")) {
-    return absl::InvalidArgumentError(absl::StrCat(request.target, ": run.workload ", target.config.run.workload,
-                                                   " has no model directory: evaluate a run"));
-  }
   if (!request.held_out_path.empty() && !rl::WorkloadReads(target.config.run.workload, "evaluation", "path")) {
     return absl::InvalidArgumentError(absl::StrCat("--held-out ", request.held_out_path, ": run.workload ",
                                                    target.config.run.workload, " reads no file: remove --held-out"));
@@ -441,6 +433,7 @@ absl::StatusOr<EvaluatedModel> LoadPolicy(const EvaluationRequest& request, cons
   if (!target.is_run) {
     ASSIGN_OR_RETURN(model.parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
     RETURN_IF_ERROR(TakeTask(request, target, &model));
+    RETURN_IF_ERROR(JudgeOrigin(target, &model));
     return model;
   }
   StoredRun run;

@@ -32,6 +32,9 @@ struct EvaluationTarget {
   bool is_run = false;
   std::string run_path;                          // if is_run: run.h5, or the directory of a run without one
   std::optional<ModelTask> task = std::nullopt;  // of a model directory that is evaluated on its own task
+  // What a model directory says of the run that wrote it, on whichever problems it is evaluated; an error where its
+  // file cannot be read.
+  absl::StatusOr<std::optional<ModelTask>> origin = std::nullopt;
 };
 
 // Returns the configuration for the evaluation: for a run its own, changed by the request, which may override only keys

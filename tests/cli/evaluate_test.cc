@@ -276,7 +276,96 @@ TEST(EvaluateTest, ForAModelTheProblemsOfTheConfigurationAreCompared) {
       RunVerb("evaluate", flags).err,
       HasSubstr("warning: the prompts of 2 of these 6 problems are in data.path too, so they are not held out"));
   std::filesystem::remove(train);
-  EXPECT_EQ(JsonOf("evaluate", flags, 0)["held_out"], true);
+  EXPECT_EQ(JsonOf("evaluate", flags, 0)["held_out"], false) << "its run may have drawn them";
+  std::filesystem::remove(flags[0] + "/reprise.json");
+  EXPECT_EQ(JsonOf("evaluate", flags, 0)["held_out"], true) << "as far as is known";
+}
+
+// Evaluates a model on a configuration's problems, without samples.
+ProcessResult EvaluateOn(const std::string& model, const std::string& config, const std::vector<std::string>& sets,
+                         const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {model, "--config", config, "--samples", "0", "--json"};
+  for (const std::string& set : sets) arguments.insert(arguments.end(), {"--set", set});
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return RunVerb("evaluate", arguments);
+}
+
+bool IsHeldOut(const ProcessResult& result) {
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return nlohmann::json::parse(result.out)["held_out"] == true;
+}
+
+TEST(EvaluateTest, ASplitOfAConfigurationIsComparedWithThatOfTheModelsRun) {
+  const std::string model = TrainTinyRun(Evaluations({"evaluation.held_out_share=0.3"})) + "/model";
+  const std::string config = WriteFile(MakeDirectory(), "tiny.toml", kTinyRun);
+  const auto evaluate = [&](const std::string& set) {
+    return EvaluateOn(model, config, {"evaluation.num_prompts=9", "evaluation.held_out_share=0.3", set});
+  };
+  // Lengths and letters of the drawn problems do not change which of them are held out.
+  for (const char* set : {"run.seed=5", "evaluation.held_out_share=0.2", "data.max_length=4", "data.alphabet_size=9"}) {
+    const ProcessResult result = evaluate(set);
+    EXPECT_TRUE(IsHeldOut(result)) << set;
+    EXPECT_EQ(result.err, "") << set;
+  }
+  for (const char* set : {"evaluation.split_seed=7", "evaluation.held_out_share=0.9", "data.task=\"sort\"",
+                          "data.task=\"addition\"", "rollout.max_prompt_length=2"}) {
+    const ProcessResult result = evaluate(set);
+    EXPECT_FALSE(IsHeldOut(result)) << set;
+    EXPECT_THAT(result.err, HasSubstr("warning: these problems are not called held out: the run that wrote the model "
+                                      "may have been trained on "))
+        << set;
+    EXPECT_THAT(result.err, HasSubstr(" of them: of the problems that it drew, it held out 0.3 with split_seed 42\n"));
+  }
+  EXPECT_FALSE(IsHeldOut(evaluate("evaluation.held_out_share=0")));
+}
+
+TEST(EvaluateTest, WhereItIsUnknownWhatAModelsRunHeldOutNothingIsCalledHeldOut) {
+  const std::string config = WriteFile(MakeDirectory(), "tiny.toml", kTinyRun);
+  const std::vector<std::string> share = {"evaluation.num_prompts=9", "evaluation.held_out_share=0.3"};
+  const ProcessResult of_all = EvaluateOn(TrainTinyRun() + "/model", config, share);
+  EXPECT_FALSE(IsHeldOut(of_all));
+  EXPECT_THAT(of_all.err, HasSubstr("may have been trained on 9 of them: it held out none of the problems"));
+
+  const std::string model = TrainTinyRun(Evaluations({share[1]})) + "/model", file = model + "/reprise.json";
+  EXPECT_TRUE(IsHeldOut(EvaluateOn(model, config, share)));
+  std::string older = Contents(file);
+  const std::string contract = "\"numeric_contract\": ";
+  older.replace(older.find(contract), contract.size() + 1, contract + "1");
+  WriteFile(model, "reprise.json", older);
+  const ProcessResult of_older = EvaluateOn(model, config, share);
+  EXPECT_FALSE(IsHeldOut(of_older));
+  EXPECT_THAT(of_older.err, HasSubstr("on 9 of them: it has numeric contract 1, which held out other problems than"));
+  WriteFile(model, "reprise.json", "{");
+  const ProcessResult of_damaged = EvaluateOn(model, config, share);
+  EXPECT_FALSE(IsHeldOut(of_damaged));
+  EXPECT_THAT(of_damaged.err, HasSubstr("what it was trained on is unknown, as its reprise.json cannot be read"));
+  std::filesystem::remove(file);
+  EXPECT_TRUE(IsHeldOut(EvaluateOn(model, config, share))) << "as far as is known";
+}
+
+TEST(EvaluateTest, AFileOfAConfigurationIsComparedWithThatOfTheModelsRun) {
+  const std::string files = MakeDirectory(), config = WriteFile(files, "tiny.toml", kTinyRun);
+  const std::string train = WriteFile(files, "train.jsonl", Problems(0, 20));
+  const std::string others = WriteFile(files, "others.jsonl", Problems(0, 40));
+  const std::string model =
+      TrainTinyRun(Evaluations({"data.path=\"" + train + "\"", "evaluation.held_out_share=0.25"})) + "/model";
+  const auto on = [&](const std::string& file, const std::string& set) {
+    return EvaluateOn(model, config, {"data.path=\"" + file + "\"", "evaluation.held_out_share=0.25", set});
+  };
+  EXPECT_TRUE(IsHeldOut(on(train, "run.seed=5")));
+  EXPECT_TRUE(IsHeldOut(on(train, "evaluation.held_out_share=0.1")));
+  const ProcessResult other_seed = on(train, "evaluation.split_seed=7");
+  EXPECT_FALSE(IsHeldOut(other_seed));
+  EXPECT_THAT(other_seed.err, HasSubstr("of them are among those that the run was given to train on"));
+  EXPECT_FALSE(IsHeldOut(on(train, "evaluation.held_out_share=0.6")));
+  const ProcessResult of_others = on(others, "run.seed=5");
+  EXPECT_FALSE(IsHeldOut(of_others));
+  EXPECT_THAT(of_others.err, HasSubstr("--data FILE names the file of its training problems"));
+  // As a file of held-out problems too, it is the one that the run was trained on.
+  const ProcessResult whole = EvaluateOn(model, config, {}, {"--held-out", train});
+  EXPECT_FALSE(IsHeldOut(whole));
+  EXPECT_THAT(whole.err, HasSubstr("the prompts of 15 of them are among those"));
+  EXPECT_FALSE(IsHeldOut(EvaluateOn(model, config, {"evaluation.held_out_share=0.25"}))) << "drawn problems";
 }
 
 // The run has no such step, so that the evaluation ends before its work.

@@ -223,6 +223,15 @@ TEST(ThoughtEvaluationTest, TextsAreHeldOutWhereAShareIs) {
     train.insert(train.end(), {"--set", "evaluation.every=1", "--set", "evaluation.num_prompts=5", "--set", set});
     ASSERT_EQ(RunVerb("train", train).exit_code, 0);
     EXPECT_EQ(JsonOf("evaluate", {run}, 0)["held_out"], share != "0");
+    // A configuration names the problems of the model directory, but does not change what its run was trained on.
+    const auto of_model = [&](const std::string& key) {
+      return JsonOf("evaluate",
+                    {run + "/model", "--config", "tests/workloads/quick_quiet_star.toml", "--set",
+                     "evaluation.num_prompts=5", "--set", "evaluation.held_out_share=0.25", "--set", key},
+                    0)["held_out"];
+    };
+    EXPECT_EQ(of_model("run.seed=2"), share != "0");
+    EXPECT_EQ(of_model("evaluation.split_seed=7"), false);
     const std::string shown = RunVerb("evaluate", {run}).out;
     EXPECT_THAT(shown, StartsWith(share == "0" ? "5 problems, 8 samples of each, by the weights of step 2\n"
                                                  "  (separate draws: with evaluation.held_out_share 0, training may "
@@ -252,8 +261,21 @@ TEST(MemoryAgentExportTest, IsEvaluatedOnTheTaskOfItsRun) {
   EXPECT_EQ(of_model.at("eval_stage1_greedy_reward"), of_run.at("eval_stage1_greedy_reward"));
   EXPECT_EQ(of_model.at("step"), 0);
   EXPECT_EQ(report({run + "/model", "--config", config}), of_model);
-  EXPECT_THAT(RunVerb("evaluate", {run + "/model", "--config", "tests/workloads/quick_bandit.toml"}).err,
-              HasSubstr("run.workload bandit has no model directory: evaluate a run"));
+}
+
+// Its shape is in the configuration of its run.
+TEST(NetworkExportTest, IsEvaluatedFromItsRunAlone) {
+  const std::string bandit = "tests/workloads/quick_bandit.toml", growth = "tests/workloads/quick_morphogenesis.toml";
+  for (const std::string& config : {bandit, growth}) {
+    const std::string run = UniqueTemporaryPath(), model = run + "/model";
+    ASSERT_EQ(RunVerb("train", {config, "--output", run, "--quiet"}).exit_code, 0);
+    const auto refusal = FailsWith("evaluate", 64,
+                                   model + ": with run.workload " + (config == bandit ? "bandit" : "morphogenesis") +
+                                       ", evaluate reads runs and no model directory: give the run as TARGET, its "
+                                       "run.h5 or the directory with it");
+    EXPECT_THAT(RunVerb("evaluate", {model}), refusal);
+    EXPECT_THAT(RunVerb("evaluate", {model, "--config", config}), refusal);
+  }
 }
 
 TEST(GrowthWeightsTest, OfAnotherShapeAreRefusedAndOfAnotherTaskGiveAWarning) {
