@@ -28,6 +28,7 @@ namespace {
 
 constexpr double kSecondsToEnd = 1, kSecondsToTellHow = 0.5;
 constexpr int kMillisecondsBetweenLooks = 50;
+constexpr size_t kQuotedBytes = 120;  // at most, of a line that was not asked for
 // A shell's exit codes for a program that it could not execute or did not find.
 constexpr int kCannotExecute = 126, kNotFound = 127;
 
@@ -186,7 +187,7 @@ absl::Status ChildProcess::Ended() const {
 }
 
 absl::Status ChildProcess::Unasked(absl::string_view text) const {
-  return absl::DataLossError(absl::StrCat("wrote output without a request: ", Quoted(text)));
+  return absl::DataLossError(absl::StrCat("wrote output without a request: ", Quoted(text, kQuotedBytes)));
 }
 
 absl::Status ChildProcess::Write(absl::string_view* unsent) {
@@ -214,7 +215,12 @@ absl::StatusOr<bool> ChildProcess::Read() {
 absl::StatusOr<std::optional<std::string>> ChildProcess::TakeReply(bool all_is_sent) {
   const size_t end = received_.find('\n');
   if (end == std::string::npos) return std::nullopt;
-  if (end + 1 < received_.size()) return Unasked(absl::string_view(received_).substr(end + 1));
+  if (end + 1 < received_.size()) {  // a message may have come first, and the reply to the request behind it
+    const absl::string_view received = received_;
+    return absl::DataLossError(
+        absl::StrCat("wrote output without a request: ", Quoted(received.substr(0, end), kQuotedBytes), " and then ",
+                     Quoted(received.substr(end + 1), kQuotedBytes)));
+  }
   if (!all_is_sent) return absl::DataLossError("replied before it had read the whole request");
   std::string reply = received_.substr(0, end);
   received_.clear();

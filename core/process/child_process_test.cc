@@ -114,7 +114,7 @@ TEST(ChildProcessTest, RefusesOutputWithoutARequest) {
   EXPECT_THAT(process->Exchange("a", 5),
               StatusIs(absl::StatusCode::kDataLoss, "wrote output without a request: \"hello\\n\""));
   EXPECT_THAT(FirstExchange("read line; printf 'a\\nb\\n'; sleep 60"),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("without a request")));
+              StatusIs(absl::StatusCode::kDataLoss, "wrote output without a request: \"a\" and then \"b\\n\""));
 }
 
 // Returns whether the process exists and is not a zombie.

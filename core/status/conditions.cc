@@ -43,6 +43,8 @@ ExitCode ExitCodeOf(const absl::Status& status) {
       return kExitConfiguration;
     case absl::StatusCode::kDataLoss:
     case absl::StatusCode::kUnimplemented:
+    case absl::StatusCode::kAborted:  // an external program ended, or gave no reply in time
+    case absl::StatusCode::kDeadlineExceeded:
       return kExitData;
     case absl::StatusCode::kResourceExhausted:
       return kExitIo;

@@ -15,6 +15,8 @@ TEST(ExitCodeTest, FollowsTheDocumentedTable) {
   EXPECT_EQ(ExitCodeOf(absl::FailedPreconditionError("")), 64);
   EXPECT_EQ(ExitCodeOf(absl::DataLossError("")), 65);
   EXPECT_EQ(ExitCodeOf(absl::UnimplementedError("")), 65);
+  EXPECT_EQ(ExitCodeOf(absl::AbortedError("")), 65);
+  EXPECT_EQ(ExitCodeOf(absl::DeadlineExceededError("")), 65);
   EXPECT_EQ(ExitCodeOf(absl::InternalError("")), 70);
   EXPECT_EQ(ExitCodeOf(absl::UnknownError("")), 70);
   EXPECT_EQ(ExitCodeOf(absl::ResourceExhaustedError("")), 74);

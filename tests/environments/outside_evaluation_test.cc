@@ -157,7 +157,7 @@ TEST(OutsideEvaluationTest, AProcessThatFailsEndsTheRunWithAnErrorThatNamesThePr
     std::vector<std::string> train = {"pipelines/train", kOutsideRun, "--output", UniqueTemporaryPath(), "--quiet"};
     for (const std::string& key : Evaluating()) train.insert(train.end(), {"--set", key});
     const ProcessResult result = RunProgramOnRanks(CrashingInEvaluations(ranks), train);
-    EXPECT_EQ(result.exit_code, 70) << result.err;
+    EXPECT_EQ(result.exit_code, 65) << result.err;
     EXPECT_THAT(result.err, AllOf(HasSubstr("error: step 3: "), HasSubstr("exited with code 3"),
                                   HasSubstr("held-out problem 2 sample 1 turn 0")));
   }
@@ -183,7 +183,7 @@ TEST(OutsideEvaluationTest, EvaluateUsesStoredRepliesToTheSameRequestsAndCallsTh
                                      "python3 tests/environments/outside.py\""));
   const std::vector<std::string> more = {"--samples", "3", "--process-command",
                                          "exec python3 tests/environments/outside.py"};
-  EXPECT_EQ(evaluate(without, more).exit_code, 70);
+  EXPECT_EQ(evaluate(without, more).exit_code, 65);
   EXPECT_EQ(evaluate({}, more).exit_code, 0);
 }
 

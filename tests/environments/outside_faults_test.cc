@@ -37,13 +37,15 @@ TEST_P(OutsideFaultsTest, EndsTheRunAndNamesTheEpisode) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, OutsideFaultsTest,
-                         ::testing::Values(Fault{"crash", 70, "exited with code 3"},
-                                           Fault{"slow", 70, "gave no reply within 2 seconds"},
+                         ::testing::Values(Fault{"crash", 65, "exited with code 3"},
+                                           Fault{"slow", 65, "gave no reply within 2 seconds"},
                                            Fault{"garbage", 65, "replied \"Traceback (most recent call last):\""},
                                            Fault{"nothing", 65, "replied \"\""},
                                            Fault{"no_reward", 65, "reward is missing"},
-                                           Fault{"half_line", 70, "exited with code 0 after an incomplete line"},
-                                           Fault{"two_lines", 65, "wrote output without a request"}),
+                                           Fault{"half_line", 65, "exited with code 0 after an incomplete line"},
+                                           Fault{"two_lines", 65,
+                                                 "wrote output without a request: \"{}\" and then \"{}\\n\"; its "
+                                                 "standard output is for replies alone"}),
                          [](const auto& info) { return info.param.name; });
 
 // Three steps of warm-up and two of training, before segments of 16 steps are full and without a state.
@@ -105,7 +107,7 @@ TEST(OutsideFaultsTest, AProcessThatHangsCostsOneTimeLimitForEachOfItsStarts) {
                                             // A wait for a process is not the watchdog's concern.
                                             absl::StrCat("execution.watchdog_seconds=", ranks == 1 ? 0.1 : 10),
                                             absl::StrCat("execution.threads=", threads)});
-      EXPECT_EQ(result.exit_code, 70) << result.err;
+      EXPECT_EQ(result.exit_code, 65) << result.err;
       EXPECT_THAT(result.err, AllOf(HasSubstr("error: step 3: "), HasSubstr("gave no reply within 1 seconds"),
                                     HasSubstr("restarting it (2 of 2)")));
       EXPECT_LT(SecondsSince(begin), 3 + 8) << "three time limits and the time of the run itself";
@@ -117,7 +119,7 @@ TEST(OutsideFaultsTest, AProcessThatHangsCostsOneTimeLimitForEachOfItsStarts) {
 TEST(OutsideFaultsTest, AProcessThatHangsOnOneRankEndsTheOtherRanksToo) {
   const auto begin = std::chrono::steady_clock::now();
   const ProcessResult result = Outside("train", Failing("hangs_on_rank_one", 2), {"execution.process_time_limit=3"});
-  EXPECT_EQ(result.exit_code, 70) << result.err;
+  EXPECT_EQ(result.exit_code, 65) << result.err;
   EXPECT_THAT(result.err, HasSubstr("error: step 3: rank 1: the process \"exec python3 "));
   EXPECT_LT(SecondsSince(begin), 3 + 8) << "the time limit and the time of the run itself";
 }
@@ -145,7 +147,7 @@ TEST(OutsideFaultsTest, ValidateCallsTheProcess) {
       Outside("validate", {},
               {"process.command=\"python3 -c 'import sys; [print(line) for line in sys.stdin]'\"",
                "execution.process_time_limit=1"});
-  EXPECT_EQ(unflushed.exit_code, 70);
+  EXPECT_EQ(unflushed.exit_code, 65);
   EXPECT_THAT(unflushed.err, HasSubstr("must flush its standard output after each reply"));
   const ProcessResult colours =
       Outside("train", {}, {"process.command=\"while read -r line; do printf '\\\\033[31mred\\\\n'; done\""});
@@ -161,7 +163,7 @@ TEST(OutsideFaultsTest, AParentMayIgnoreTheEndsOfItsChildren) {
   const ProcessResult result = RunProcess({"/usr/bin/env", "python3", "-c", kParent, "pipelines/train", kOutsideRun,
                                            "--output", UniqueTemporaryPath(), "--quiet"},
                                           {{"REPRISE_TEST_FAULT", "crash"}});
-  EXPECT_EQ(result.exit_code, 70);
+  EXPECT_EQ(result.exit_code, 65);
   EXPECT_THAT(result.err, HasSubstr("exited with code 3"));
 }
 

@@ -10,6 +10,9 @@
 namespace reprise::rl {
 namespace {
 
+constexpr absl::string_view kOutputIsForReplies =
+    "; its standard output is for replies alone, one line for each request: print messages to standard error";
+
 // The reason why a reply was rejected; it may quote the reply.
 std::string Reason(const absl::Status& status) {
   constexpr size_t kMostBytes = 300;
@@ -18,6 +21,13 @@ std::string Reason(const absl::Status& status) {
   reason.resize(kMostBytes);
   absl::StrAppend(&reason, "...");
   return reason;
+}
+
+// A line that is no JSON is a message of the program.
+absl::Status Rejected(const std::string& reply, const absl::Status& why) {
+  const bool is_message = !JsonDocument::Parse(reply).ok();
+  return absl::DataLossError(
+      absl::StrCat(Quoted(reply), ": ", Reason(why), is_message ? kOutputIsForReplies : absl::string_view()));
 }
 
 }  // namespace
@@ -108,17 +118,16 @@ absl::Status ProcessClient::Ask(const std::function<std::string(int64_t id)>& re
         lease->process->Exchange(request(lease->id), options_.seconds, [this] { return IsCancelled(); });
     if (line.ok()) {
       const absl::Status taken = ParseProcessReply(*line, lease->id, take);
-      if (!taken.ok()) {
-        return EndWith(
-            FailureOf(absl::DataLossError(Reason(taken)), absl::StrCat("replied ", Quoted(*line), ": "), whose));
-      }
+      if (!taken.ok()) return EndWith(FailureOf(Rejected(*line, taken), "replied ", whose));
       has_replied_ = true;
       GiveBack(std::move(lease->process));
       return absl::OkStatus();
     }
     const bool is_gone = absl::IsAborted(line.status()) || absl::IsDeadlineExceeded(line.status());
     if (!is_gone || !has_replied_ || restarts == options_.restarts) {
-      return EndWith(FailureOf(line.status(), "", whose));
+      const absl::string_view remedy = absl::IsDataLoss(line.status()) ? kOutputIsForReplies : absl::string_view();
+      return EndWith(
+          FailureOf(absl::Status(line.status().code(), absl::StrCat(line.status().message(), remedy)), "", whose));
     }
     CountRestart(line.status(), whose, restarts + 1);
   }

@@ -134,7 +134,14 @@ TEST(ProcessEnvironmentTest, RejectsInvalidReplies) {
         << reply;
   }
   EXPECT_THAT(StepOf("while read -r line; do echo hello; done"),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("replied \"hello\": ")));
+              StatusIs(absl::StatusCode::kDataLoss,
+                       AllOf(HasSubstr("replied \"hello\": "),
+                             HasSubstr("; its standard output is for replies alone, one line for each request: print "
+                                       "messages to standard error; the request was for prompt 5"))));
+  // A message and the reply behind it, written at once.
+  EXPECT_THAT(StepOf("while read -r line; do printf 'loading\\033[1m\\n{}\\n'; done"),
+              StatusIs(absl::StatusCode::kDataLoss,
+                       HasSubstr("without a request: \"loading\\x1b[1m\" and then \"{}\\n\"; its standard output")));
   EXPECT_THAT(StepOf("while read -r line; do printf '\\033[31m\\302\\233red\\n'; done"),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("replied \"\\x1b[31m\\xc2\\x9bred\": ")));
   EXPECT_THAT(StepOf(Replying(R"("\u001b[31m\u009b":1)")),
