@@ -1,6 +1,7 @@
 #include "pipelines/program/program.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -45,6 +46,17 @@ void ReportOutOfMemory() {
   std::_Exit(kExitIo);
 }
 
+// Each thread gets a stack of the limit's size, and would end the process by a signal at its end.
+void RequireStack() {
+  constexpr rlim_t kLeast = rlim_t{1} << 20;
+  constexpr absl::string_view kMessage =
+      "reprise: error: the limit of the stack is less than 1 MiB: raise it, as by ulimit -s 8192\n";
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kLeast) return;
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  std::_Exit(kExitRetry);
+}
+
 // The output is part of the result: a verdict that could not be written is an error.
 absl::Status FlushOutput() {
   const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
@@ -58,6 +70,7 @@ void PrepareProcess() {
     if (fcntl(descriptor, F_GETFD) != -1) continue;
     if (open("/dev/null", O_RDWR) != descriptor) std::_Exit(kExitIo);  // open returns the lowest free descriptor
   }
+  RequireStack();
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGCHLD, SIG_DFL);  // a parent that ignores it would make the ends of child processes unknown
 }

@@ -17,7 +17,8 @@ namespace reprise {
 
 // Must be the first call of every main, before any file is opened. Replaces closed descriptors 0, 1 and 2 by the null
 // device: otherwise a file of the run would get such a descriptor, and printed text would be written to it. Makes a
-// write beyond the file size limit (ulimit -f) return an error instead of raising a signal that ends the program.
+// write beyond the file size limit (ulimit -f) return an error instead of raising a signal that ends the program. Ends
+// the process with a sentence and kExitRetry where the stack's limit (ulimit -s) is below 1 MiB.
 void PrepareProcess();
 
 // Runs `verb` on every rank that the launcher started and returns the exit code: the verb's own (0, or 1 for

@@ -102,6 +102,18 @@ TEST(OutputTest, TooLittleMemoryIsReportedWithoutACrash) {
   EXPECT_THAT(result.err, ::testing::HasSubstr("out of memory"));
 }
 
+// A program is not to end by a signal at the end of its stack.
+TEST(OutputTest, AStackThatIsTooSmallIsASentence) {
+  if (kHasShadowMemory || kHasThreadSanitizer) GTEST_SKIP() << "the sanitizer needs more stack before main";
+  for (const char* verb : {"train", "inspect", "compare"}) {
+    const ProcessResult result =
+        RunProcess({"/bin/sh", "-c", "ulimit -s 512; exec pipelines/" + std::string(verb) + " x y"}, {});
+    EXPECT_EQ(result.exit_code, 75) << result.err;
+    EXPECT_EQ(result.err,
+              "reprise: error: the limit of the stack is less than 1 MiB: raise it, as by ulimit -s 8192\n");
+  }
+}
+
 TEST(OutputTest, AFileThatExceedsTheSizeLimitIsNamed) {
   if (kHasThreadSanitizer) GTEST_SKIP() << "the sanitizer writes a file, which this limits";
   const std::string output = UniqueTemporaryPath();

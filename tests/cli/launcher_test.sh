@@ -24,6 +24,7 @@ cat >"$work/program" <<'PROGRAM'
 #!/bin/sh
 echo "$(basename "$0") rank ${OMPI_COMM_WORLD_RANK:-alone}: $*" >>"$CALLS"
 echo "revision $REPRISE_REVISION"
+echo "settings ${PMIX_MCA_gds:-none} ${OMPI_MCA_btl_vader_backing_directory:-none}"
 case " $* " in
   *' BAD '*) exit 65 ;;
   *' --check '*) exit 0 ;;
@@ -79,7 +80,17 @@ PYTHON
 printf '#!/bin/sh\nexit 1\n' >"$work/bin/dpkg-query"
 printf '#!/bin/sh\nexit 100\n' >"$work/bin/apt-get"
 printf '#!/bin/sh\n[ "$1" = -n ] && exit 0\nexec "$@"\n' >"$work/bin/sudo"
+# A machine with FREE_TMP KiB in every other directory than /dev/shm, and FREE_SHM KiB there; as this one without them.
+cat >"$work/bin/stat" <<STAT
+#!/bin/sh
+case "\$1 \$3" in
+  '-fc /dev/shm') [ -z "\$FREE_SHM" ] || { echo "\$FREE_SHM 1024" && exit; } ;;
+  -fc*) [ -z "\$FREE_TMP" ] || { echo "\$FREE_TMP 1024" && exit; } ;;
+esac
+exec $(command -v stat) "\$@"
+STAT
 chmod +x "$work/bin/"*
+export FREE_TMP= FREE_SHM=
 export PATH=$work/bin:$PATH CALLS=$work/calls XDG_CACHE_HOME=$work/cache NO_SUCH=none WHEEL= BUILD_WORDS= WAITS= OLD_PYTHON=
 unset LIBTORCH_ROOT REPRISE_NO_APT
 
@@ -201,8 +212,38 @@ expect 1 'compare rank alone: DIFFERS b.h5' compare DIFFERS b.h5
 # An mpirun that starts no rank is no verdict.
 for verb in train reproduce; do
   OMPI_MCA_plm=nothing expect 70 "$verb rank alone: --check --ranks-to-start 2 DIFFERS" "$verb" DIFFERS --ranks 2
-  expect_reported 'mpirun started no ranks'
+  expect_reported 'mpirun started no ranks, or MPI did not start in them; mpirun -n 2 true, without -q, says why, and the'
+  expect_reported ' OMPI_MCA_plm'
 done
+# Where what MPI puts into TMPDIR and /dev/shm does not fit, it gets settings that need less.
+settings() { # TEXT
+  grep -qx "settings $1" "$work/out" || { echo "FAIL: expected settings $1" && cat "$work/out" && failures=$((failures + 1)); }
+}
+unset PMIX_MCA_gds OMPI_MCA_btl OMPI_MCA_btl_vader_backing_directory OMPI_MCA_btl_sm_backing_directory
+temporary=${TMPDIR:-/tmp}
+FREE_TMP=70000 FREE_SHM=70000 expect 0 "$two" train c.toml --ranks 2
+settings 'none none'
+FREE_TMP=1000 FREE_SHM=70000 expect 0 "$two" train c.toml --ranks 2
+settings 'hash none'
+FREE_TMP=70000 FREE_SHM=64 expect 0 "$two" train c.toml --ranks 2
+settings "none $temporary"
+OMPI_MCA_btl=self,tcp FREE_TMP=70000 FREE_SHM=64 expect 0 "$two" train c.toml --ranks 2
+settings 'none none'
+checked='train rank alone: --check --ranks-to-start 2 c.toml'
+FREE_TMP=1000 FREE_SHM=64 expect 75 "$checked" train c.toml --ranks 2
+expect_reported "neither /dev/shm nor $temporary has the 10 MiB that 2 ranks share: free some, or start fewer ranks"
+FREE_TMP=31 FREE_SHM=70000 expect 75 "$checked" train c.toml --ranks 2
+expect_reported "$temporary has no space for the files of mpirun: free some, or name another place by TMPDIR"
+FREE_TMP=31 FREE_SHM=64 expect 0 'train rank alone: c.toml' train c.toml
+# A stack on which a build would crash.
+stack=$(ulimit -Ss)
+ulimit -Ss 512
+for arguments in 'inspect run.h5' 'test //some:test'; do
+  # shellcheck disable=SC2086  # words
+  REPRISE_NO_APT=1 LIBTORCH_ROOT=/ expect 75 '' $arguments
+  expect_reported 'the limit of the stack is 512 KiB: raise it, as by ulimit -s 8192'
+done
+ulimit -Ss "$stack"
 # One process prints the help.
 expect 0 'train rank alone: --check --ranks-to-start 2 --help' train --help --ranks 2
 expect 0 'validate rank alone: --ranks 4 c.toml' validate c.toml --ranks 4
