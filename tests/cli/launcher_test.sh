@@ -235,6 +235,11 @@ expect_reported "neither /dev/shm nor $temporary has the 10 MiB that 2 ranks sha
 FREE_TMP=31 FREE_SHM=70000 expect 75 "$checked" train c.toml --ranks 2
 expect_reported "$temporary has no space for the files of mpirun: free some, or name another place by TMPDIR"
 FREE_TMP=31 FREE_SHM=64 expect 0 'train rank alone: c.toml' train c.toml
+files=$(ulimit -Sn)
+ulimit -Sn 79
+expect 75 "$checked" train c.toml --ranks 2
+expect_reported '79 files may be open at once, and mpirun needs 80 for 2 ranks: raise the limit by ulimit -n'
+ulimit -Sn "$files"
 # A stack on which a build would crash.
 stack=$(ulimit -Ss)
 ulimit -Ss 512
