@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "core/io/foreign_format.h"
 #include "core/status/status_macros.h"
 
 namespace reprise::config {
@@ -33,6 +34,11 @@ std::variant<Value, NotScalar> ValueOf(const toml::node& node) {
 
 // Rewrites toml++'s descriptions of the most common errors.
 std::string Explain(absl::string_view description) {
+  if (absl::StrContains(description, "utf-8")) {
+    return absl::StrCat(description,
+                        "; if the text is Latin-1 (Windows-1252), convert it with iconv -f WINDOWS-1252 -t "
+                        "UTF-8 FILE > CONVERTED");
+  }
   const size_t twice = description.find("cannot redefine existing ");
   const size_t quote = description.find('\'');
   const size_t end = description.rfind('\'');
@@ -108,6 +114,9 @@ absl::StatusOr<toml::table> Parse(absl::string_view text, absl::string_view file
     return ErrorAt(
         file_name, {1, 1},
         absl::StrCat("the configuration has ", text.size(), " bytes; at most ", kLongestToml, " are allowed"));
+  }
+  if (const std::string foreign = ForeignFormat(text); !foreign.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(file_name, ": ", foreign));
   }
   RETURN_IF_ERROR(CheckKeys(text, file_name));
   try {

@@ -64,7 +64,11 @@ TEST(ReadTomlTest, ReportsWhereAndWhyTextIsNotToml) {
   EXPECT_EQ(ErrorOf("[a]\nb= hot\n"),
             "c.toml:2:4: this is not a TOML value; text needs quotes, numbers and true or false do not");
   EXPECT_THAT(ErrorOf("[a]\nb = 1 c = 2\n"), StartsWith("c.toml:2:7: not valid TOML: "));
-  EXPECT_THAT(ErrorOf("b = \"\xff\""), HasSubstr("utf-8"));
+  EXPECT_THAT(ErrorOf("b = \"\xff\""), ::testing::AllOf(HasSubstr("utf-8"), HasSubstr("iconv -f WINDOWS-1252")));
+  EXPECT_THAT(ErrorOf("version https://git-lfs.github.com/spec/v1\noid sha256:ab\n"),
+              HasSubstr(": this is a pointer of Git LFS, not the file itself"));
+  EXPECT_THAT(ErrorOf("\x1f\x8b\x08"), HasSubstr(": this looks like a file compressed by gzip"));
+  EXPECT_THAT(ErrorOf(absl::string_view("\xff\xfe[\0a\0]\0", 8)), HasSubstr(": this looks like UTF-16"));
   EXPECT_THAT(ErrorOf("b = 9223372036854775808\n"), HasSubstr("not representable in 64 bits"));
 }
 

@@ -9,15 +9,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/io/missing_call.h"
 #include "core/status/conditions.h"
 
 namespace reprise {
-namespace {
-
-// Lustre without its mount option flock, NFS without a lock daemon, some FUSE file systems.
-bool HasNoLocks(int error) { return error == ENOSYS || error == ENOLCK || error == ENOTSUP; }
-
-}  // namespace
 
 absl::StatusOr<FileLock> FileLock::Try(const std::string& path, absl::string_view note, std::string* holder,
                                        Sharing sharing) {
@@ -40,7 +35,7 @@ absl::StatusOr<FileLock> FileLock::Try(const std::string& path, absl::string_vie
     *holder = read > 0 ? text.substr(0, static_cast<size_t>(read)) : "";
     return FileLock();
   }
-  if (locked < 0 && !HasNoLocks(errno)) return FileError(errno, "lock", path);
+  if (locked < 0 && !IsMissingCall(errno)) return FileError(errno, "lock", path);
   lock.excludes_ = locked == 0;
   const absl::string_view kept = note.substr(0, kLongestNote);
   const bool is_written = ::ftruncate(descriptor, 0) == 0 &&

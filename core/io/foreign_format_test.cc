@@ -23,8 +23,20 @@ TEST(ForeignFormatTest, NamesWhatStandsWhereAnotherFileWasExpected) {
            {"\n <!DOCTYPE HTML><html>", "a web page"},
            {"<html lang=\"en\">", "a web page"},
            {"PK\x03\x04...", "a zip archive, as PyTorch's .bin and .pt files are"},
-           {"\x1f\x8b\x08", "a compressed file: unpack it"},
-           {"(\xb5/\xfd", "a compressed file: unpack it"},
+           {"\x1f\x8b\x08", "a file compressed by gzip: unpack it with gzip -d"},
+           {"(\xb5/\xfd", "compressed by zstd: unpack it with zstd -d"},
+           {{"\xfd"
+             "7zXZ\0\0\x04",
+             8},
+            "compressed by xz: unpack it with xz -d"},
+           {"BZh91AY&SY\x01", "compressed by bzip2: unpack it with bzip2 -d"},
+           {"\x04\x22\x4d\x18", "compressed by lz4"},
+           {"7z\xbc\xaf\x27\x1c", "compressed by 7-Zip"},
+           {"\x1e{\"a\": 1}\n", "a JSON text sequence (RFC 7464), whose values begin with the byte 0x1e"},
+           {"<?xml version=\"1.0\"?><Error>", "an XML document, as a store of files answers"},
+           {{"\xff\xfe\0\0{\0\0\0", 8}, "UTF-32: convert it"},
+           {{"{\0\0\0\"\0\0\0", 8}, "UTF-32: convert it"},
+           {{"\0\0\0{\0\0\0\"", 8}, "UTF-32: convert it"},
            {"\x89HDF\r\n\x1a\n", "an HDF5 file"},
            {"\x80\x04\x95", "a Python pickle"},
            {std::string("{\0\"\0", 4), "UTF-16: convert it"},
@@ -34,10 +46,10 @@ TEST(ForeignFormatTest, NamesWhatStandsWhereAnotherFileWasExpected) {
 }
 
 TEST(ForeignFormatTest, SaysNothingAboutOtherBytes) {
-  for (const std::string& begin :
-       {std::string(), std::string("{\"a\": 1}"), std::string("version 3"), std::string("GG"),
-        std::string("\0\0\0\0", 4), std::string("\x40\0\0\0\0\0\0\0{\"", 10), std::string("\x80\x41\0\0", 4),
-        std::string("\x80\x02\0\0\0\0\0\0{", 9), std::string("\x1f\x8b\0\0\0\0\0\0{", 9)}) {
+  for (const std::string& begin : {std::string(), std::string("{\"a\": 1}"), std::string("version 3"),
+                                   std::string("GG"), std::string("\0\0\0\0", 4), std::string("BZh9 is no archive"),
+                                   std::string("\x40\0\0\0\0\0\0\0{\"", 10), std::string("\x80\x41\0\0", 4),
+                                   std::string("\x80\x02\0\0\0\0\0\0{", 9), std::string("\x1f\x8b\0\0\0\0\0\0{", 9)}) {
     EXPECT_EQ(ForeignFormat(begin), "");
   }
 }

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 
 #include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
 #include "core/io/full_transfer.h"
+#include "core/io/missing_call.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 
@@ -117,9 +119,6 @@ absl::Status CheckIsFile(int fd, absl::string_view path) {
                                           S_ISFIFO(info.st_mode) ? "a pipe" : "a device or a socket"));
 }
 
-// Whether the error says that the file system lacks the call.
-bool IsMissing(int error) { return error == EINVAL || error == ENOSYS || error == ENOTSUP; }
-
 // For file systems without links: an empty file takes the name, which fails where there is one, and is replaced. Until
 // then others see the empty file, and a process that is killed in between leaves it.
 absl::Status ReserveAndRename(const std::string& from, const std::string& to) {
@@ -139,6 +138,16 @@ absl::Status CheckAndRename(const std::string& from, const std::string& to) {
   if (::lstat(to.c_str(), &info) == 0) return FileError(EEXIST, "rename a file to", to);
   if (errno != ENOENT) return FileError(errno, "rename a file to", to);
   return StatusOf(Retry([&] { return ::rename(from.c_str(), to.c_str()); }), "rename a file to", to);
+}
+
+// The error of stat(2): a link may be there, and what it leads to not.
+absl::Status NotFound(int error, const std::string& path) {
+  std::string target(PATH_MAX, '\0');
+  const ssize_t size = error == ENOENT ? ::readlink(path.c_str(), target.data(), target.size()) : -1;
+  if (size < 0) return FileError(error, "find", path);
+  target.resize(static_cast<size_t>(size));
+  return absl::NotFoundError(
+      absl::StrCat("cannot find ", path, ": it is a symbolic link to ", target, ", which does not exist"));
 }
 
 class PosixFiles final : public FileSystem {
@@ -163,12 +172,12 @@ class PosixFiles final : public FileSystem {
     if (result == 0) return absl::OkStatus();
     // File systems without the flag (NFS, some overlays) return EINVAL; link(2) refuses an existing name everywhere.
     // Some (vboxsf) have neither.
-    if (!IsMissing(errno)) return FileError(errno, "rename a file to", to);
+    if (!IsMissingCall(errno)) return FileError(errno, "rename a file to", to);
     struct stat info;
     if (::lstat(source.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return CheckAndRename(source, target);
     if (Retry([&] { return ::link(source.c_str(), target.c_str()); }) == 0) return Unlink(from);
-    return IsMissing(errno) || errno == EPERM ? ReserveAndRename(source, target)
-                                              : FileError(errno, "link a file to", to);
+    return IsMissingCall(errno) || errno == EPERM ? ReserveAndRename(source, target)
+                                                  : FileError(errno, "link a file to", to);
   }
 
   absl::Status Link(absl::string_view existing, absl::string_view name) override {
@@ -216,7 +225,7 @@ class PosixFiles final : public FileSystem {
   absl::StatusOr<FileInfo> Stat(absl::string_view path) override {
     const std::string name(path);
     struct stat info;
-    if (Retry([&] { return ::stat(name.c_str(), &info); }) < 0) return FileError(errno, "find", path);
+    if (Retry([&] { return ::stat(name.c_str(), &info); }) < 0) return NotFound(errno, name);
     const bool is_directory = S_ISDIR(info.st_mode);
     return FileInfo{.is_directory = is_directory, .size = is_directory ? 0 : static_cast<int64_t>(info.st_size)};
   }
@@ -228,7 +237,7 @@ class PosixFiles final : public FileSystem {
     int result = Retry([&] { return ::fsync(fd); });
     // Not every file system can sync a directory (CIFS, vboxsf, some FUSE ones): its names are then as durable as they
     // can be.
-    if (result < 0 && (IsMissing(errno) || errno == EBADF)) result = 0;
+    if (result < 0 && (IsMissingCall(errno) || errno == EBADF)) result = 0;
     const absl::Status synced = StatusOf(result, "sync the directory", path);
     const absl::Status closed = CloseDescriptor(fd, path);
     return synced.ok() ? closed : synced;

@@ -1,30 +1,35 @@
 // The source text of an object's members.
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/strip.h"
+#include "absl/strings/str_cat.h"
+#include "core/io/byte_order_mark.h"
 #include "core/json/json.h"
+#include "core/json/place.h"
+#include "nlohmann/json.hpp"
 #include "simdjson.h"
 
 namespace reprise {
 namespace {
 
+using internal::View;
 namespace ondemand = simdjson::ondemand;
 
-constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
-
-absl::string_view View(std::string_view s) { return {s.data(), s.size()}; }
+// Returns the name, whose first character after the quotation mark is at `begin`, with its escapes.
+std::string EscapedName(const char* begin) {
+  const char* end = begin;
+  while (*end != '"') end += *end == '\\' ? 2 : 1;  // Parse has found the closing mark
+  return std::string(begin, end);
+}
 
 // Returns nothing where a value ends early, which Parse has excluded.
 std::optional<std::string> AsWritten(ondemand::value value) {
-  ondemand::json_type type;
-  if (value.type().get(type) != simdjson::SUCCESS) return std::nullopt;
   std::string_view text = value.raw_json_token();
   ondemand::array array;
   ondemand::object object;
-  if (type == ondemand::json_type::array) {
+  if (text.starts_with('[')) {
     if (value.get_array().get(array) != simdjson::SUCCESS) return std::nullopt;
     if (array.raw_json().get(text) != simdjson::SUCCESS) return std::nullopt;
-  } else if (type == ondemand::json_type::object) {
+  } else if (text.starts_with('{')) {
     if (value.get_object().get(object) != simdjson::SUCCESS) return std::nullopt;
     if (object.raw_json().get(text) != simdjson::SUCCESS) return std::nullopt;
   }
@@ -38,8 +43,9 @@ std::optional<std::string> AsWritten(ondemand::value value) {
 }  // namespace
 
 std::optional<JsonToken> FindMember(absl::string_view text, absl::string_view key) {
-  const size_t skipped = absl::ConsumePrefix(&text, kByteOrderMark) ? kByteOrderMark.size() : 0;
-  const simdjson::padded_string padded(text.data(), text.size());
+  const absl::string_view document_text = WithoutByteOrderMark(text);
+  const size_t skipped = text.size() - document_text.size();
+  const simdjson::padded_string padded(document_text.data(), document_text.size());
   ondemand::parser parser;
   ondemand::document document;
   ondemand::object object;
@@ -53,8 +59,8 @@ std::optional<JsonToken> FindMember(absl::string_view text, absl::string_view ke
   return JsonToken{skipped + static_cast<size_t>(token.data() - padded.data()), std::string(token)};
 }
 
-std::optional<std::vector<std::pair<std::string, std::string>>> MembersAsWritten(absl::string_view text) {
-  absl::ConsumePrefix(&text, kByteOrderMark);
+std::optional<std::vector<WrittenMember>> MembersAsWritten(absl::string_view text) {
+  text = WithoutByteOrderMark(text);
   const simdjson::padded_string padded(text.data(), text.size());
   ondemand::parser parser;
   ondemand::document document;
@@ -63,16 +69,20 @@ std::optional<std::vector<std::pair<std::string, std::string>>> MembersAsWritten
       document.get_object().get(object) != simdjson::SUCCESS) {
     return std::nullopt;
   }
-  std::vector<std::pair<std::string, std::string>> members;
+  std::vector<WrittenMember> members;
   for (auto member : object) {
     ondemand::field field;
-    std::string_view name;
     if (std::move(member).get(field) != simdjson::SUCCESS) return std::nullopt;
-    if (field.unescaped_key().get(name) != simdjson::SUCCESS) return std::nullopt;
-    std::string key(name);
+    WrittenMember& added = members.emplace_back();
+    added.name = EscapedName(field.key().raw());
+    added.name_token = absl::StrCat("\"", added.name, "\"");
+    if (std::string_view name; field.unescaped_key().get(name) == simdjson::SUCCESS) {
+      added.name = name;
+      added.name_token = nlohmann::json(name).dump();
+    }
     std::optional<std::string> value = AsWritten(field.value());
     if (!value) return std::nullopt;
-    members.emplace_back(std::move(key), *std::move(value));
+    added.value = *std::move(value);
   }
   return members;
 }

@@ -6,19 +6,17 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "core/io/byte_order_mark.h"
 #include "core/io/foreign_format.h"
 #include "core/json/json.h"
 #include "core/status/printable.h"
 #include "core/status/status_macros.h"
-#include "nlohmann/json.hpp"
 
 namespace reprise::data {
 namespace {
 
 constexpr int64_t kPiece = int64_t{1} << 20;
 constexpr absl::string_view kForm = R"(expected one JSON object per line, as {"prompt": "12+7=", "answer": "19"})";
-constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr absl::string_view kPrompt = "prompt", kAnswer = "answer";
 
 // Formats "3: the sentence"; the column counts bytes from 1.
@@ -31,9 +29,9 @@ absl::StatusOr<std::string> OtherMembers(absl::string_view line) {
   const auto members = MembersAsWritten(line);
   if (!members) return absl::InvalidArgumentError("not valid JSON");
   std::string others;
-  for (const auto& [name, value] : *members) {
-    if (name == kPrompt || name == kAnswer) continue;
-    absl::StrAppend(&others, others.empty() ? "{" : ",", nlohmann::json(name).dump(), ":", value);
+  for (const WrittenMember& member : *members) {
+    if (member.name == kPrompt || member.name == kAnswer) continue;
+    absl::StrAppend(&others, others.empty() ? "{" : ",", member.name_token, ":", member.value);
   }
   return others.empty() ? others : absl::StrCat(others, "}");
 }
@@ -97,6 +95,7 @@ absl::StatusOr<std::string> TextOf(absl::string_view line, const JsonValue& root
     return At(offset, absl::StrCat("\"", key, "\" is a number; expected a string: write it in quotes, as \"", key,
                                    "\": \"", token->text, "\""));
   }
+  if (const absl::Status readable = value->Readable(); !readable.ok()) return At(offset, readable.message());
   if (value->is_array() && key == kPrompt) {
     return At(offset,
               "\"prompt\" is a list; expected the text that the model reads: convert messages with their chat "
@@ -111,7 +110,7 @@ absl::StatusOr<std::string> TextOf(absl::string_view line, const JsonValue& root
 }
 
 absl::StatusOr<Task> ParseLine(absl::string_view line, bool is_first) {
-  const absl::StatusOr<JsonDocument> document = JsonDocument::Parse(line);
+  const absl::StatusOr<JsonDocument> document = JsonDocument::Parse(line, JsonErrorPlace::kLeftOut);
   if (!document.ok()) {
     const bool is_foreign = is_first && !ForeignFormat(line).empty();  // which is named at the end of the message
     return NoObject(line, is_first, FindJsonError(line).value_or(0),
@@ -172,7 +171,7 @@ class LineParser {
   absl::Status AddLine(absl::string_view line) {
     RETURN_IF_ERROR(CheckLength(line));
     ++line_;
-    if (line_ == 1) absl::ConsumePrefix(&line, kByteOrderMark);
+    if (line_ == 1) line = WithoutByteOrderMark(line);
     if (absl::StripAsciiWhitespace(line).empty()) return absl::OkStatus();
     absl::StatusOr<Task> task = ParseLine(line, tasks_.empty());
     if (!task.ok()) return Error(task.status().message());

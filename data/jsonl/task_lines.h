@@ -21,7 +21,7 @@ inline constexpr size_t kMaxLineBytes = size_t{64} << 20;
 // Parses one task per line, in order. A byte order mark at the beginning, lines of white space alone and a carriage
 // return at the end of a line are passed over, and the last line needs no newline. DataLoss "<name>:<line>:<column>:
 // <sentence>", which states what is expected, if a line is longer than kMaxLineBytes, is not one object in strict JSON
-// (core/json: UTF-8, no duplicate key, depth 64, finite numbers), lacks its prompt or has an empty one, or has a prompt
+// (core/json: UTF-8, no duplicate key, depth 64), lacks its prompt or has an empty one, or has a prompt
 // or answer that is not a string; and if there is no problem. Pure.
 absl::StatusOr<std::vector<Task>> ParseTaskLines(absl::string_view text, absl::string_view name);
 

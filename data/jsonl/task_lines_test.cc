@@ -59,8 +59,12 @@ TEST(ParseTaskLinesTest, NamesTheLineOfEveryError) {
   EXPECT_THAT(second("{\"prompt\": \"a\", \"answer\": \"b\"\n"), StartsWith("d.jsonl:2:30: not valid JSON: "));
   EXPECT_THAT(second("{} {}\n"), StartsWith("d.jsonl:2:4: not valid JSON: "));
   EXPECT_THAT(second("{\"prompt\": \"\xff\", \"answer\": \"b\"}\n"), StartsWith("d.jsonl:2:13: not valid JSON: "));
-  EXPECT_THAT(second("{\"prompt\": \"a\", \"answer\": \"b\", \"x\": NaN}\n"),
-              AllOf(StartsWith("d.jsonl:2:37: not valid JSON: "), EndsWith(kForm)));
+  EXPECT_THAT(second("{\"prompt\": \"a\", \"answer\": \"b\", \"x\": nan}\n"),
+              AllOf(StartsWith("d.jsonl:2:38: not valid JSON: "), EndsWith(kForm)));
+  EXPECT_EQ(second("{\"prompt\": \"a\", \"answer\": NaN}\n"),
+            "d.jsonl:2:27: /answer: NaN is no number in JSON: write null or a finite number");
+  EXPECT_THAT(second("{\"prompt\": \"a\\ud83d\"}\n"),
+              StartsWith("d.jsonl:2:12: /prompt: the text has \\ud83d, which is half of a surrogate pair"));
   EXPECT_EQ(second("[]\n"), absl::StrCat("d.jsonl:2:1: this is not an object; ", kForm));
   EXPECT_EQ(second("{\"prompt\": \"\", \"answer\": \"b\"}\n"), "d.jsonl:2:12: \"prompt\" is empty; expected a string");
   EXPECT_EQ(second("{\"pr\\u006fmpt\": \"\", \"answer\": \"b\"}\n"),
@@ -93,14 +97,15 @@ TEST(ParseTaskLinesTest, NamesTheFormatThatAFileSeemsToHave) {
            {"{\n", "an object must not span several lines"},
            {"- prompt: a\n", "this looks like YAML"},
            {"PAR1\x15\n", "this looks like Parquet: convert it"},
-           {"\x1f\x8b\x08\n", "this looks like a compressed file: unpack it"},
+           {"\x1f\x8b\x08\n", "this looks like a file compressed by gzip: unpack it"},
            {std::string("\xff\xfe{\0\"\0p\0,\0\n\0", 12), "this looks like UTF-16: convert it, for example with iconv"},
            {std::string("\0{\0\"\0p\0,\0\n", 10), "this looks like UTF-16"},
            {std::string("{\0\"\0p\0,\0\n\0", 10), "this looks like UTF-16"},
            {std::string("\xfd"
                         "7zXZ\0\0\x04\n",
                         9),
-            "this looks like a binary file"},
+            "this looks like a file compressed by xz"},
+           {"\x1e{\"prompt\": \"a\"}\n", "this looks like a JSON text sequence"},
            {std::string("\0\0\0\0\n", 5), "this looks like a binary file"},
            {"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 5\n", "this is a pointer of Git LFS"},
            {"<!DOCTYPE html>\n", "this is a web page"}}) {
@@ -149,8 +154,11 @@ TEST(ParseTaskLinesTest, KeepsNumbersAsTheyAreWritten) {
                                       "d.jsonl"));
   EXPECT_EQ(tasks[0].more, "{\"n\":123456789012345678901234567890,\"w\":[-1e-7]}");
   EXPECT_EQ(tasks[1].more, "{\"n\":18446744073709551616}");
-  EXPECT_THAT(ErrorOf("{\"prompt\": \"a\", \"n\": 1e400}\n"),
-              AllOf(StartsWith("d.jsonl:1:"), HasSubstr("lie within +-1.8e308")));
+  ASSERT_OK_AND_ASSIGN(
+      const std::vector<Task> others,
+      ParseTaskLines("{\"n\": 1e400, \"prompt\": \"a\", \"w\": [ NaN ], \"s\": \"\\ud800\", \"\\ud800\": -Infinity}\n",
+                     "d.jsonl"));
+  EXPECT_EQ(others[0].more, "{\"n\":1e400,\"w\":[NaN],\"s\":\"\\ud800\",\"\\ud800\":-Infinity}");
 }
 
 TEST(ParseTaskLinesTest, ReadsFilesAsEditorsAndProgramsEndThem) {

@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "core/io/byte_order_mark.h"
 #include "core/io/foreign_format.h"
 #include "core/random/draw.h"
 #include "core/status/check.h"
@@ -66,7 +66,7 @@ StorySplits GeneratedStories(uint64_t seed, const StoryCounts& counts) {
 }
 
 absl::StatusOr<StorySplits> SplitText(absl::string_view text, absl::string_view name, const StoryCounts& counts) {
-  absl::ConsumePrefix(&text, "\xef\xbb\xbf");  // a byte order mark is no part of the text
+  text = WithoutByteOrderMark(text);
   if (static_cast<int64_t>(text.size()) < BytesOf(counts)) {
     const std::string foreign = ForeignFormat(text);
     if (!foreign.empty()) return absl::DataLossError(absl::StrCat(name, ": ", foreign));

@@ -12,6 +12,7 @@
 #include "core/config/toml_reader.h"
 #include "core/digest/sha256.h"
 #include "core/io/file_system.h"
+#include "core/io/foreign_format.h"
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
@@ -59,7 +60,7 @@ absl::StatusOr<rl::ResolvedConfig> LoadFile(absl::string_view text, const std::s
     return absl::InvalidArgumentError(absl::StrCat(
         name, " is the file of a sweep, and no configuration: ./reprise sweep ", path, " --dry-run checks it"));
   }
-  const absl::string_view other = OtherFormat(text);
+  const absl::string_view other = ForeignFormat(text).empty() ? OtherFormat(text) : "";  // else the error names it
   if (other.empty()) return alone;
   return absl::Status(alone.status().code(),
                       absl::StrCat(alone.status().message(),

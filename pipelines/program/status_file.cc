@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "core/io/missing_call.h"
 
 namespace reprise {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 // the name at once.
 bool GiveName(const std::string& temporary, const std::string& path) {
   if (::link(temporary.c_str(), path.c_str()) == 0) return true;
-  const bool has_no_links = errno == EPERM || errno == ENOTSUP || errno == ENOSYS || errno == EINVAL;
+  const bool has_no_links = errno == EPERM || IsMissingCall(errno);
   return has_no_links && ::access(path.c_str(), F_OK) != 0 && ::rename(temporary.c_str(), path.c_str()) == 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
+#include "core/io/missing_call.h"
 #include "core/status/check.h"
 #include "core/status/conditions.h"
 #include "core/status/printable.h"
@@ -35,7 +36,6 @@ void Restrict(sqlite3* database) {
 
 // Whether a call on locks or shared memory failed because the file system lacks it, as FUSE and network mounts do.
 bool IsMissing(int code, int error) {
-  const bool is_missing = error == ENODEV || error == EINVAL || error == ENOSYS || error == ENOTSUP || error == ENOLCK;
   switch (code) {
     case SQLITE_BUSY:
       return error == ENOLCK;  // which SQLite takes for a lock of another process
@@ -45,7 +45,7 @@ bool IsMissing(int code, int error) {
     case SQLITE_IOERR_SHMOPEN:
     case SQLITE_IOERR_SHMLOCK:
     case SQLITE_IOERR_SHMMAP:
-      return is_missing;
+      return IsMissingCall(error);
     default:
       return false;
   }
