@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/config/text_list.h"
+#include "core/digest/file_digest.h"
 #include "core/io/file_system.h"
-#include "core/io/read_file.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/model_directory.h"
 #include "models/tokenizer/ascii_tokenizer.h"
@@ -19,7 +19,6 @@
 namespace reprise::rl {
 namespace {
 
-constexpr int64_t kMostModelFileBytes = int64_t{1} << 40;
 constexpr int64_t kFewestAsciiTokens = 128, kMostAsciiTokens = 256;
 
 absl::StatusOr<std::vector<std::string>> WordsOf(const ModelConfig& model) {
@@ -122,8 +121,8 @@ absl::StatusOr<std::vector<ExternalFile>> DigestModelFiles(const ModelConfig& mo
   if (model.path.empty()) return files;
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, models::ModelFiles(model.path));
   for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(PosixFileSystem(), path, kMostModelFileBytes));
-    files.push_back({absl::StrCat("model/", path.substr(path.rfind('/') + 1)), Sha256(bytes)});
+    ASSIGN_OR_RETURN(const Digest sha256, DigestOfFile(PosixFileSystem(), path));
+    files.push_back({absl::StrCat("model/", path.substr(path.rfind('/') + 1)), sha256});
   }
   return files;
 }

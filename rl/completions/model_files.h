@@ -33,7 +33,7 @@ absl::Status CheckShapeKeys(const ModelConfig& model, const config::Origins& ori
 absl::StatusOr<models::Tokenizer> TokenizerOf(const ModelConfig& model);
 
 // Returns the files on which the model depends with their digests, sorted by name; none where model.path is empty.
-// Reads all of them.
+// Reads all of them, piece by piece.
 absl::StatusOr<std::vector<ExternalFile>> DigestModelFiles(const ModelConfig& model);
 
 // FailedPrecondition, naming the file, if a file of the model is not the one that `begun` has: a frozen model is read

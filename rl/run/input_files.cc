@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "core/digest/file_digest.h"
 #include "core/io/file_system.h"
-#include "core/io/read_file.h"
 #include "core/status/status_macros.h"
 #include "rl/completions/model_files.h"
 #include "rl/run/path_keys.h"
@@ -13,11 +13,9 @@
 namespace reprise::rl {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{1} << 40;
-
 absl::StatusOr<ExternalFile> DigestFile(const std::string& path, std::string name) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(PosixFileSystem(), path, kMostBytes));
-  return ExternalFile{std::move(name), Sha256(bytes)};
+  ASSIGN_OR_RETURN(const Digest sha256, DigestOfFile(PosixFileSystem(), path));
+  return ExternalFile{std::move(name), sha256};
 }
 
 // The path is that of the only file, or of the directory of several.

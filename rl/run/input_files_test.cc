@@ -60,6 +60,10 @@ TEST(PathKeysTest, ARelativePathIsPlacedAndOthersStay) {
   EXPECT_EQ(PathFrom("", "a.jsonl"), "a.jsonl");
   EXPECT_EQ(PathFrom("d", "/a.jsonl"), "/a.jsonl");
   EXPECT_EQ(PathFrom("d", ""), "");
+  for (const std::string elsewhere : {"https://huggingface.co/a/b", "file:///a/b", "hf://a/b", "allenai/OLMoE-1B"}) {
+    EXPECT_EQ(PathFrom("d", elsewhere), elsewhere);
+  }
+  EXPECT_EQ(PathFrom("/", "usr/share"), "/usr/share") << "the directory has a part of the path";
   EXPECT_EQ(FindPathKey("data.path")->flag, "--data");
   EXPECT_EQ(FindPathKey("data.task"), nullptr);
 }

@@ -10,6 +10,7 @@
 #include "rl/completions/data_file.h"
 #include "rl/config/workload_keys.h"
 #include "rl/morphogenesis/growth_examples.h"
+#include "rl/workload/external_file.h"
 
 namespace reprise::rl {
 namespace {
@@ -54,7 +55,8 @@ const PathKey* FindPathKey(absl::string_view name) {
 }
 
 std::string PathFrom(absl::string_view directory, absl::string_view path) {
-  const bool is_placed = path.empty() || absl::StartsWith(path, "/");
+  const bool is_placed =
+      path.empty() || absl::StartsWith(path, "/") || absl::StrContains(path, "://") || CouldBeOfHub(directory, path);
   return is_placed ? std::string(path) : JoinPath(directory, path);
 }
 

@@ -36,7 +36,8 @@ const PathKey& PathKeyOf(absl::string_view flag, const Config& config);
 const PathKey* FindPathKey(absl::string_view name);
 
 // Returns a path that is relative to `directory` ("": the working directory) as one that this process can open; an
-// absolute or empty one as it is. Pure.
+// absolute or empty one as it is, and an address (https://) or a name on the Hugging Face Hub too, for which a message
+// then says what to do: a name that is OWNER/NAME while `directory` has no OWNER.
 std::string PathFrom(absl::string_view directory, absl::string_view path);
 
 // Returns the configuration as it is stored and hashed: with "external" in place of paths, since the files' digests,

@@ -1,10 +1,14 @@
 #include "rl/workload/external_file.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "core/io/file_system.h"
 
 namespace reprise::rl {
@@ -46,15 +50,43 @@ std::string HintOfHub(absl::string_view name, HubKind kind) {
                       " --local-dir ", name.substr(name.find('/') + 1));
 }
 
+// How to come from an address to a path.
+std::string HintOfAddress(absl::string_view address, HubKind kind) {
+  if (absl::ConsumePrefix(&address, "file://")) {
+    absl::ConsumePrefix(&address, "localhost");
+    return absl::StrCat("write ", address);
+  }
+  absl::string_view name = address;
+  const bool is_of_hub = absl::ConsumePrefix(&name, "hf://") || absl::ConsumePrefix(&name, "https://huggingface.co/") ||
+                         absl::ConsumePrefix(&name, "http://huggingface.co/") ||
+                         absl::ConsumePrefix(&name, "https://hf.co/");
+  const absl::string_view option =
+      absl::ConsumePrefix(&name, "datasets/") || kind == HubKind::kDataSet ? " --repo-type dataset" : "";
+  absl::ConsumePrefix(&name, "models/");
+  const std::vector<absl::string_view> parts = absl::StrSplit(name, '/', absl::SkipEmpty());
+  if (!is_of_hub || parts.size() < 2) return "download it first, and give the path of what was downloaded";
+  const bool may_load = kind == HubKind::kDataSet || absl::StrContains(absl::AsciiStrToLower(parts[1]), "olmoe");
+  return absl::StrCat("download it first, with hf download ", parts[0], "/", parts[1], option, " --local-dir ",
+                      parts[1], may_load ? "" : "; models of the family OLMoE load (model_type olmoe)");
+}
+
 }  // namespace
+
+bool CouldBeOfHub(absl::string_view directory, absl::string_view path) {
+  if (!IsHubName(path) || HasSuffix(path)) return false;
+  return !PosixFileSystem().Stat(JoinPath(directory, path.substr(0, path.find('/')))).ok();
+}
 
 absl::Status RequirePath(const absl::Status& found, absl::string_view path, HubKind kind, absl::string_view wanted) {
   if (absl::IsNotFound(found) && absl::StartsWith(path, "~")) {
     return absl::NotFoundError(absl::StrCat("cannot find ", path, ": a shell turns ~ into your home directory, and ",
                                             "nothing does so here; write the whole path of ", wanted));
   }
-  if (!absl::IsNotFound(found) || !IsHubName(path) || HasSuffix(path)) return found;
-  if (PosixFileSystem().Stat(path.substr(0, path.find('/'))).ok()) return found;
+  if (absl::IsNotFound(found) && absl::StrContains(path, "://")) {
+    return absl::NotFoundError(absl::StrCat(path, " is an address, and nothing is fetched here; expected the path of ",
+                                            wanted, ": ", HintOfAddress(path, kind)));
+  }
+  if (!absl::IsNotFound(found) || !CouldBeOfHub("", path)) return found;
   return absl::NotFoundError(
       absl::StrCat("there is no ", path, " here; expected the path of ", wanted, ". ", HintOfHub(path, kind)));
 }

@@ -22,10 +22,13 @@ struct ExternalFile {
 // What the Hugging Face Hub has under a name.
 enum class HubKind { kModel, kDataSet };
 
-// Completes `found`, the status of a path that a user gave: if nothing is there and the path could be a name on the
-// Hugging Face Hub ("allenai/OLMoE-1B-7B-0924"), returns NotFound that says what of the Hub can be used, and how; else
-// returns `found`. A name that ends like a file's, or lies in a directory that exists, is a path. wanted: what the path
-// must name.
+// Returns whether `path`, of which nothing exists in `directory`, could be OWNER/NAME on the Hugging Face Hub: a name
+// that ends like a file's, or whose OWNER is a directory there, is a path. directory: "" for the working directory.
+bool CouldBeOfHub(absl::string_view directory, absl::string_view path);
+
+// Completes `found`, the status of a path that a user gave: if nothing is there and the path is an address (https://,
+// hf://, file://) or could be a name on the Hugging Face Hub ("allenai/OLMoE-1B-7B-0924"), returns NotFound that says
+// what of the Hub can be used, and how; else returns `found`. wanted: what the path must name.
 absl::Status RequirePath(const absl::Status& found, absl::string_view path, HubKind kind, absl::string_view wanted);
 
 }  // namespace reprise::rl
