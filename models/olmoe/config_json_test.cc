@@ -136,10 +136,48 @@ TEST(OlmoeConfigTest, ANetworkThatWeCannotComputeIsUnimplemented) {
       {"/rope_parameters",
        {{{"rope_type", "yarn"}}, R"(/rope_parameters/rope_type is "yarn"; only "default" is supported)"}},
       {"/partial_rotary_factor", {0.5, "/partial_rotary_factor is 0.5; only 1 is supported"}},
+      {"/head_dim", {64, "/head_dim is 64; only 128, which is hidden_size / num_attention_heads, is supported"}},
   };
   for (const auto& [key, value] : cases) {
     EXPECT_THAT(With(key, value.first), StatusIs(absl::StatusCode::kUnimplemented, value.second));
   }
+}
+
+TEST(OlmoeConfigTest, QuantisedWeightsAreRefusedWithARemedy) {
+  const auto refusal = [](const std::string& key, const Json& value, const std::string& sentence) {
+    EXPECT_THAT(With(key, value), StatusIs(absl::StatusCode::kUnimplemented,
+                                           ::testing::AllOf(::testing::StartsWith(key + sentence),
+                                                            HasSubstr(".dequantize().save_pretrained(OTHER_DIR)"))));
+  };
+  refusal("/quantization_config", {{"quant_method", "gptq"}, {"bits", 4}},
+          " says that the weights are quantised (gptq), and such are not read: take the model from which");
+  refusal("/quantization_config", {{"load_in_4bit", true}}, " says that the weights are quantised, and");
+  refusal("/compression_config", {{"format", "int-quantized"}}, " says that the weights are quantised, and");
+  EXPECT_OK(With("/quantization_config", nullptr));
+  EXPECT_OK(With("/quantization_config", Json::object()));
+}
+
+TEST(OlmoeConfigTest, AHeadDimThatFollowsFromTheOthersIsRead) { EXPECT_OK(With("/head_dim", 128)); }
+
+TEST(OlmoeConfigTest, ArchitecturesAreOfTheModelsFamily) {
+  EXPECT_OK(With("/architectures", {"OlmoeModel"}));
+  EXPECT_OK(With("/architectures", nullptr));
+  EXPECT_OK(With("/architectures", Json::array()));
+  EXPECT_THAT(With("/architectures", {"OlmoeForCausalLM", "LlamaForCausalLM"}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "/architectures/1: \"LlamaForCausalLM\" is not of the family that /model_type names, \"olmoe\"; "
+                       "expected OlmoeForCausalLM or OlmoeModel: take the config.json that belongs to the weights"));
+}
+
+// Other programs write them, and nothing here reads these keys.
+TEST(OlmoeConfigTest, NumbersThatAreNoneDoNoHarmInKeysThatNothingReads) {
+  std::string text = Old().dump();
+  text.insert(1, "\"x\": [NaN, 1e400], \"y\": \"\\ud800\", ");
+  EXPECT_EQ(*ParseOlmoeConfig(text), *Parse(Old()));
+  text.replace(text.find("500000.0"), 8, "Infinity");
+  EXPECT_THAT(ParseOlmoeConfig(text), StatusIs(absl::StatusCode::kInvalidArgument,
+                                               "/rope_theta: Infinity is no number in JSON: write null or a finite "
+                                               "number"));
 }
 
 TEST(OlmoeConfigTest, AMalformedKeyIsNamed) {

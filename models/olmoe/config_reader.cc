@@ -1,8 +1,11 @@
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/json/json.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/config_json.h"
@@ -52,9 +55,43 @@ absl::Status RequireString(const JsonValue& object, absl::string_view key, absl:
   return Unsupported(*value, absl::StrCat("\"", found, "\""), absl::StrCat("\"", supported, "\""));
 }
 
+// Transformers loads the class that `architectures` names, and this program the one of model_type.
+absl::Status RequireArchitecture(const JsonValue& root) {
+  constexpr absl::string_view kArchitectures[] = {"OlmoeForCausalLM", "OlmoeModel"};
+  const std::optional<JsonValue> list = root.Find("architectures");
+  if (!list) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, list->Elements());
+  for (const JsonValue& element : elements) {
+    ASSIGN_OR_RETURN(const absl::string_view name, element.String());
+    if (std::find(std::begin(kArchitectures), std::end(kArchitectures), name) != std::end(kArchitectures)) continue;
+    return element.Error(
+        absl::StrCat("\"", name, "\" is not of the family that /model_type names, \"olmoe\"; expected ",
+                     absl::StrJoin(kArchitectures, " or "), ": take the config.json that belongs to the weights"));
+  }
+  return absl::OkStatus();
+}
+
+// An empty object says nothing.
+absl::Status RequireWholeWeights(const JsonValue& root) {
+  for (const absl::string_view key : {"quantization_config", "compression_config"}) {
+    const std::optional<JsonValue> value = root.Find(key);
+    if (!value || (value->is_object() && value->Members()->empty())) continue;
+    const std::optional<JsonValue> method = value->Find("quant_method");
+    const absl::StatusOr<absl::string_view> name = method ? method->String() : absl::string_view();
+    return absl::UnimplementedError(absl::StrCat(
+        value->place(), " says that the weights are quantised",
+        name.ok() && !name->empty() ? absl::StrCat(" (", *name, ")") : "",
+        ", and such are not read: take the model from which they were made, or convert them, in Python with "
+        "AutoModelForCausalLM.from_pretrained(DIR).dequantize().save_pretrained(OTHER_DIR)"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RequireSupportedNetwork(const JsonValue& root) {
   RETURN_IF_ERROR(root.Get("model_type").status());
   RETURN_IF_ERROR(RequireString(root, "model_type", "olmoe"));
+  RETURN_IF_ERROR(RequireArchitecture(root));
+  RETURN_IF_ERROR(RequireWholeWeights(root));
   RETURN_IF_ERROR(RequireString(root, "hidden_act", "silu"));
   bool attention_bias;
   RETURN_IF_ERROR(Flag(root, "attention_bias", attention_bias));
@@ -106,6 +143,15 @@ absl::Status ReadSizes(const JsonValue& root, DecoderConfig& config) {
   RETURN_IF_ERROR(Size(root, "num_attention_heads", config.num_attention_heads));
   RETURN_IF_ERROR(Size(root, "num_experts", config.num_experts));
   RETURN_IF_ERROR(Size(root, "num_experts_per_tok", config.num_experts_per_tok));
+  const std::optional<JsonValue> head_dim = root.Find("head_dim");
+  if (head_dim && config.num_attention_heads > 0) {
+    const int64_t only = config.hidden_size / config.num_attention_heads;
+    ASSIGN_OR_RETURN(const int64_t found, head_dim->Integer(0, kMaxInteger));
+    if (found != only) {
+      return Unsupported(*head_dim, absl::StrCat(found),
+                         absl::StrCat(only, ", which is hidden_size / num_attention_heads,"));
+    }
+  }
   config.num_key_value_heads = config.num_attention_heads;
   if (root.Find("num_key_value_heads")) RETURN_IF_ERROR(Size(root, "num_key_value_heads", config.num_key_value_heads));
   config.max_position_embeddings = 4096;

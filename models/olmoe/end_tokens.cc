@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
+#include "core/io/file_system.h"
 #include "core/json/json.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/model_directory.h"
+#include "models/olmoe/special_tokens_map.h"
+#include "models/tokenizer/tokenizer_config.h"
 
 namespace reprise::models {
 namespace {
@@ -32,6 +36,18 @@ absl::Status AddGenerationConfig(const std::string& text, int64_t vocab_size, st
   return absl::OkStatus();
 }
 
+// Adds eos_token, which is the token's text.
+absl::Status AddSpecialTokensMap(const std::string& text, const Tokenizer& tokenizer, std::vector<int32_t>* tokens) {
+  ASSIGN_OR_RETURN(const SpecialTokenNames names, ParseTokenizerConfig(text));
+  if (!names.eos) return absl::OkStatus();
+  const std::optional<int32_t> token = tokenizer.TokenToId(*names.eos);
+  if (!token) {
+    return absl::InvalidArgumentError(absl::StrCat("the token \"", *names.eos, "\" is not in tokenizer.json"));
+  }
+  AddOnce(*token, tokens);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<int32_t>> EndTokens(const std::string& directory, const DecoderConfig& config,
@@ -39,10 +55,15 @@ absl::StatusOr<std::vector<int32_t>> EndTokens(const std::string& directory, con
   std::vector<int32_t> tokens;
   if (tokenizer.eos_id()) tokens.push_back(*tokenizer.eos_id());
   for (const int32_t token : config.eos_token_id) AddOnce(token, &tokens);
-  ASSIGN_OR_RETURN(const std::string text, ReadGenerationConfig(directory));
-  if (text.empty()) return tokens;
-  RETURN_IF_ERROR(WithContext(AddGenerationConfig(text, config.vocab_size, &tokens),
-                              JoinPath(directory, "generation_config.json")));
+  ASSIGN_OR_RETURN(const std::string generation, ReadGenerationConfig(directory));
+  if (!generation.empty()) {
+    RETURN_IF_ERROR(WithContext(AddGenerationConfig(generation, config.vocab_size, &tokens),
+                                JoinPath(directory, "generation_config.json")));
+  }
+  ASSIGN_OR_RETURN(const std::string special_tokens, ReadSpecialTokensMap(directory));
+  if (special_tokens.empty()) return tokens;
+  RETURN_IF_ERROR(
+      WithContext(AddSpecialTokensMap(special_tokens, tokenizer, &tokens), JoinPath(directory, kSpecialTokensMapFile)));
   return tokens;
 }
 

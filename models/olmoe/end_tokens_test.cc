@@ -5,6 +5,7 @@
 #include "core/io/atomic_file.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "models/olmoe/special_tokens_map.h"
 #include "models/tokenizer/ascii_tokenizer.h"
 
 namespace reprise::models {
@@ -28,8 +29,9 @@ class EndTokensTest : public ::testing::Test {
     config.eos_token_id = std::move(of_config);
     return EndTokens(directory_, config, *Tokenizer::FromJson(AsciiTokenizerJson(), tokenizer_config));
   }
-  void WriteGenerationConfig(const std::string& text) {
-    const std::string path = directory_ + "/generation_config.json";
+  void WriteGenerationConfig(const std::string& text) { Write("generation_config.json", text); }
+  void Write(const std::string& name, const std::string& text) {
+    const std::string path = directory_ + "/" + name;
     std::filesystem::remove(path);
     ASSERT_OK(WriteFileAtomically(PosixFileSystem(), path, text));
   }
@@ -37,7 +39,7 @@ class EndTokensTest : public ::testing::Test {
   const std::string directory_;
 };
 
-TEST_F(EndTokensTest, AreThoseOfAllThreeFilesEachOnce) {
+TEST_F(EndTokensTest, AreThoseOfAllFilesEachOnce) {
   WriteGenerationConfig(R"({"eos_token_id": [0, 100]})");
   EXPECT_THAT(*Read({0}), ElementsAre(0, 100));
   WriteGenerationConfig(R"({"eos_token_id": 100})");
@@ -54,6 +56,36 @@ TEST_F(EndTokensTest, AreThoseOfAllThreeFilesEachOnce) {
 TEST_F(EndTokensTest, BeginWithThatOfTheTokenizer) {
   WriteGenerationConfig(R"({"eos_token_id": [0, 1]})");
   EXPECT_THAT(*Read({0}, R"({"eos_token": "<eos>"})"), ElementsAre(1, 0));
+}
+
+TEST_F(EndTokensTest, EndWithThatOfTheSpecialTokensMap) {
+  Write("special_tokens_map.json", R"({"eos_token": {"content": "<eos>", "lstrip": false}, "pad_token": "<eos>"})");
+  EXPECT_THAT(*Read({}), ElementsAre(1));
+  WriteGenerationConfig(R"({"eos_token_id": [0, 7]})");
+  EXPECT_THAT(*Read({5}), ElementsAre(5, 0, 7, 1));
+  EXPECT_FALSE(ReadSpecialTokensMap(directory_)->empty());
+  Write("tokenizer_config.json", R"({"eos_token": "<eos>"})");
+  EXPECT_EQ(*ReadSpecialTokensMap(directory_), "") << "it adds nothing";
+  EXPECT_EQ(*ReadSpecialTokensMap(""), "");
+  Write("special_tokens_map.json", R"({"eos_token": "<none>"})");
+  EXPECT_THAT(Read({5}), StatusIs(absl::StatusCode::kInvalidArgument,
+                                  directory_ + "/special_tokens_map.json: the token \"<none>\" is not in "
+                                               "tokenizer.json"));
+}
+
+// Else completions would go on after these tokens, without a word.
+TEST_F(EndTokensTest, AFileThatWasLostIsNotTakenForOneThatNeverWas) {
+  for (const std::string name : {"generation_config.json", "special_tokens_map.json"}) {
+    const std::string path = directory_ + "/" + name;
+    Write(name, "");
+    EXPECT_THAT(Read({0}), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(path + " is empty, as a download")));
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink("../blobs/ab12", path);
+    EXPECT_THAT(Read({0}),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         HasSubstr(path + ": it is a symbolic link to ../blobs/ab12, which does not exist")));
+    std::filesystem::remove(path);
+  }
 }
 
 TEST_F(EndTokensTest, AreInTheModelsVocabulary) {

@@ -2,31 +2,35 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/digest/file_digest.h"
 #include "core/io/atomic_file.h"
 #include "core/io/file_group.h"
 #include "core/io/foreign_format.h"
+#include "core/io/optional_file.h"
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/config_json.h"
+#include "models/olmoe/special_tokens_map.h"
 #include "models/olmoe/weights.h"
 
 namespace reprise::models {
 namespace {
 
-constexpr int64_t kMaxConfigBytes = int64_t{1} << 20, kMaxWeightBytes = int64_t{1} << 42;
+constexpr int64_t kMaxConfigBytes = int64_t{1} << 20;
 
 absl::StatusOr<std::string> ReadIfPresent(const std::string& directory, absl::string_view name) {
   if (directory.empty()) return std::string();
   const std::string path = JoinPath(directory, name);
-  ASSIGN_OR_RETURN(const bool exists, Exists(PosixFileSystem(), path));
-  if (!exists) return std::string();
-  ASSIGN_OR_RETURN(std::string text, ReadFile(PosixFileSystem(), path, kMaxConfigBytes));
-  const std::string foreign = ForeignFormat(text);
+  ASSIGN_OR_RETURN(std::optional<std::string> text, ReadOptionalFile(path, kMaxConfigBytes));
+  if (!text) return std::string();
+  const std::string foreign = ForeignFormat(*text);
   if (!foreign.empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", foreign));
-  return text;
+  return *std::move(text);
 }
 
 // Says what stands where a model's directory was expected, such as a single file of weights.
@@ -65,6 +69,9 @@ class Export {
   absl::Status WriteCopied(const CopiedFiles& copied) {
     RETURN_IF_ERROR(Write("tokenizer.json", copied.tokenizer_json));
     RETURN_IF_ERROR(Write("tokenizer_config.json", copied.tokenizer_config_json));
+    if (!copied.special_tokens_map_json.empty()) {
+      RETURN_IF_ERROR(Write(kSpecialTokensMapFile, copied.special_tokens_map_json));
+    }
     return copied.chat_template.empty() ? absl::OkStatus() : Write("chat_template.jinja", copied.chat_template);
   }
   // Writes the file with which the directory is complete.
@@ -101,9 +108,11 @@ absl::StatusOr<std::vector<std::string>> ModelFiles(const std::string& directory
   const bool single = files.front() == JoinPath(directory, "model.safetensors");
   if (!single) files.push_back(JoinPath(directory, "model.safetensors.index.json"));
   for (const absl::string_view name : {"generation_config.json", "tokenizer.json", "tokenizer_config.json"}) {
-    ASSIGN_OR_RETURN(const bool exists, Exists(PosixFileSystem(), JoinPath(directory, name)));
-    if (exists) files.push_back(JoinPath(directory, name));
+    ASSIGN_OR_RETURN(const bool is_present, IsPresent(JoinPath(directory, name)));
+    if (is_present) files.push_back(JoinPath(directory, name));
   }
+  ASSIGN_OR_RETURN(const std::string special_tokens, ReadSpecialTokensMap(directory));
+  if (!special_tokens.empty()) files.push_back(JoinPath(directory, kSpecialTokensMapFile));
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -161,8 +170,7 @@ absl::Status ExportNetwork(FileSystem& files, const std::string& directory, cons
 }
 
 absl::StatusOr<Digest> DigestOfWeights(FileSystem& files, const std::string& directory) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(files, JoinPath(directory, "model.safetensors"), kMaxWeightBytes));
-  return Sha256(bytes);
+  return DigestOfFile(files, JoinPath(directory, "model.safetensors"));
 }
 
 }  // namespace reprise::models

@@ -19,12 +19,14 @@ namespace reprise::models {
 // Reads DIRECTORY/config.json. Errors name its path; InvalidArgument where `directory` is a file, naming its format.
 absl::StatusOr<DecoderConfig> ReadModelConfig(const std::string& directory);
 
-// Returns the paths of the files that determine a model's behaviour: config.json, the weights (and their index), and
-// generation_config.json, tokenizer.json and tokenizer_config.json if present; sorted. Digests of a model cover these
-// files.
+// Returns the paths of the files that determine a model's behaviour: config.json, the weights (and their index),
+// generation_config.json, tokenizer.json and tokenizer_config.json if present, and special_tokens_map.json if it names
+// an end token that tokenizer_config.json does not; sorted. Digests of a model cover these files. FailedPrecondition
+// for one of them that is a link to nowhere.
 absl::StatusOr<std::vector<std::string>> ModelFiles(const std::string& directory);
 
-// Returns DIRECTORY/chat_template.jinja; empty if the file does not exist or `directory` is empty.
+// Returns DIRECTORY/chat_template.jinja; empty if the file does not exist or `directory` is empty. Errors of
+// ReadOptionalFile: FailedPrecondition for a link to nowhere, InvalidArgument for an empty file.
 absl::StatusOr<std::string> ReadChatTemplate(const std::string& directory);
 // The same for DIRECTORY/generation_config.json.
 absl::StatusOr<std::string> ReadGenerationConfig(const std::string& directory);
@@ -33,23 +35,25 @@ absl::StatusOr<std::string> ReadGenerationConfig(const std::string& directory);
 struct CopiedFiles {
   absl::string_view tokenizer_json;
   absl::string_view tokenizer_config_json;
-  absl::string_view chat_template = {};           // empty: in tokenizer_config.json, or there is none
-  absl::string_view generation_config_json = {};  // empty: made from the model's configuration
+  absl::string_view chat_template = {};            // empty: in tokenizer_config.json, or there is none
+  absl::string_view generation_config_json = {};   // empty: made from the model's configuration
+  absl::string_view special_tokens_map_json = {};  // empty: it is not needed (special_tokens_map.h)
 };
 
 // The names of the files that ExportModel writes.
-inline constexpr absl::string_view kExportedFiles[] = {"chat_template.jinja",    "config.json",
-                                                       "generation_config.json", "model.safetensors",
-                                                       "tokenizer.json",         "tokenizer_config.json"};
+inline constexpr absl::string_view kExportedFiles[] = {
+    "chat_template.jinja",     "config.json",    "generation_config.json", "model.safetensors",
+    "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json"};
 
 // AlreadyExists if `directory` contains one of these files or an index of sharded weights.
 absl::Status RequireNoModel(FileSystem& files, const std::string& directory);
 
-// Writes config.json, generation_config.json, model.safetensors, tokenizer.json, tokenizer_config.json and, if there is
-// one, chat_template.jinja to `directory`, which is created if absent. Transformers can load it. Each file is written
-// atomically, config.json last, so that a directory with a config.json is complete; after an error, such as a full
-// disk, what was written is removed. `weights`: flat, in the layout of `config`; a value function is left out.
-// AlreadyExists, before anything is written, if one of these files or an index of sharded weights exists.
+// Writes config.json, generation_config.json, model.safetensors, tokenizer.json, tokenizer_config.json and, if there
+// are such, chat_template.jinja and special_tokens_map.json to `directory`, which is created if absent. Transformers
+// can load it. Each file is written atomically, config.json last, so that a directory with a config.json is complete;
+// after an error, such as a full disk, what was written is removed. `weights`: flat, in the layout of `config`; a value
+// function is left out. AlreadyExists, before anything is written, if one of these files or an index of sharded weights
+// exists.
 absl::Status ExportModel(FileSystem& files, const std::string& directory, const DecoderConfig& config,
                          absl::Span<const float> weights, const CopiedFiles& copied);
 

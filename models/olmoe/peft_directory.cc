@@ -62,6 +62,10 @@ std::string NormalName(absl::string_view stored) {
 // adapters have.
 absl::StatusOr<std::map<std::string, TensorView>> TensorsByName(const SafetensorsFile& file) {
   std::map<std::string, TensorView> tensors;
+  if (!file.unreadable().empty()) {
+    const auto& [name, type] = *file.unreadable().begin();
+    return UnreadableTensor(file.path(), name, type);
+  }
   for (const TensorView& tensor : file.tensors()) {
     const auto [at, is_new] = tensors.try_emplace(NormalName(tensor.name), tensor);
     if (is_new) continue;

@@ -65,6 +65,7 @@ absl::StatusOr<StoredTensors> OpenTensors(const std::vector<std::string>& paths)
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(path));
     for (const TensorView& tensor : file.tensors()) RETURN_IF_ERROR(AddTensor({tensor, path}, &stored));
+    for (const auto& [name, type] : file.unreadable()) stored.unreadable[name] = UnreadableTensor(path, name, type);
     stored.files.push_back(std::move(file));
   }
   return stored;
@@ -87,17 +88,30 @@ absl::Status SplitFusedExperts(const DecoderLayout& layout, StoredTensors* store
   return absl::OkStatus();
 }
 
+void NameTiedEmbedding(const DecoderLayout& layout, StoredTensors* stored) {
+  if (layout.lm_head < 0 || layout.lm_head != layout.embedding) return;
+  const std::string& embedding = layout.specs[static_cast<size_t>(layout.embedding)].name;
+  const auto head = stored->by_name.find(kLmHeadName);
+  if (head == stored->by_name.end() || stored->by_name.contains(embedding)) return;
+  StoredTensor matrix = std::move(head->second);
+  stored->by_name.erase(head);
+  stored->by_name.emplace(embedding, std::move(matrix));
+}
+
 absl::Status RequireTheSameNames(const std::string& directory, const DecoderLayout& layout,
                                  const StoredTensors& stored) {
   std::vector<std::string> missing, extra;
   absl::flat_hash_set<absl::string_view> wanted;
   for (const ParameterSpec& spec : layout.specs) {
     wanted.insert(spec.name);
-    if (!stored.by_name.contains(spec.name)) missing.push_back(spec.name);
+    if (stored.by_name.contains(spec.name)) continue;
+    if (const auto found = stored.unreadable.find(spec.name); found != stored.unreadable.end()) return found->second;
+    missing.push_back(spec.name);
   }
   const bool has_own_head = layout.lm_head >= 0 && layout.lm_head != layout.embedding;
   for (const auto& [name, tensor] : stored.by_name) {
-    const bool ignored = absl::EndsWith(name, ".rotary_emb.inv_freq") || (!has_own_head && name == kLmHeadName);
+    const bool ignored = absl::EndsWith(name, ".rotary_emb.inv_freq") || tensor.view.bytes.empty() ||
+                         (!has_own_head && name == kLmHeadName);
     if (!ignored && !wanted.contains(name)) extra.push_back(name);
   }
   if (missing.empty() && extra.empty()) return absl::OkStatus();

@@ -23,6 +23,7 @@ struct StoredTensor {
 struct StoredTensors {
   std::vector<SafetensorsFile> files;  // hold the bytes
   absl::flat_hash_map<std::string, StoredTensor> by_name;
+  absl::flat_hash_map<std::string, absl::Status> unreadable;  // by name; why the tensor is not among them
 };
 
 // Opens the files and reads their headers. InvalidArgument for a tensor that is in two files; else the files' errors.
@@ -34,8 +35,13 @@ absl::StatusOr<StoredTensors> OpenTensors(const std::vector<std::string>& paths)
 // stored twice.
 absl::Status SplitFusedExperts(const DecoderLayout& layout, StoredTensors* stored);
 
+// Gives the lm-head's matrix the embedding's name where a layout with tied embeddings finds only the former.
+void NameTiedEmbedding(const DecoderLayout& layout, StoredTensors* stored);
+
 // InvalidArgument, beginning with `directory` and listing them, where the files lack tensors of the layout or have
-// others. Buffers "rotary_emb.inv_freq" of old checkpoints are allowed, and an lm-head that the layout has not.
+// others; Unimplemented where they have one of the layout with elements that cannot be read. Allowed are buffers
+// "rotary_emb.inv_freq" of old checkpoints, an lm-head that the layout has not, and other tensors without elements or
+// with elements that cannot be read.
 absl::Status RequireTheSameNames(const std::string& directory, const DecoderLayout& layout,
                                  const StoredTensors& stored);
 

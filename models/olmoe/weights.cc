@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/io/optional_file.h"
 #include "core/io/read_file.h"
 #include "core/json/json.h"
 #include "core/machine/memory.h"
@@ -46,6 +47,19 @@ absl::StatusOr<std::vector<std::string>> FilesOfIndex(const std::string& directo
   return std::vector<std::string>(paths.begin(), paths.end());
 }
 
+// Counts the shards that are not there: an interrupted download leaves some.
+absl::Status RequireAll(const std::string& directory, const std::vector<std::string>& paths) {
+  std::vector<std::string> missing;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const bool is_present, IsPresent(path));
+    if (!is_present) missing.push_back(path);
+  }
+  if (missing.empty()) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(JoinPath(directory, kIndex), ": ", missing.size(), " of its ", paths.size(),
+                                          missing.size() == 1 ? " files is missing, " : " files are missing, first ",
+                                          missing.front(), ": download the model again"));
+}
+
 absl::Status LoadTensor(const StoredTensor& stored, const ParameterSpec& spec, absl::Span<float> out) {
   const auto& [tensor, path] = stored;
   if (tensor.shape != spec.shape) {
@@ -71,6 +85,7 @@ absl::StatusOr<StoredTensors> OpenChecked(const std::string& directory, const De
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, WeightFiles(directory));
   ASSIGN_OR_RETURN(StoredTensors stored, OpenTensors(paths));
   RETURN_IF_ERROR(SplitFusedExperts(layout, &stored));
+  NameTiedEmbedding(layout, &stored);
   RETURN_IF_ERROR(RequireTheSameNames(directory, layout, stored));
   return stored;
 }
@@ -107,6 +122,11 @@ bool IsPickledModel(absl::string_view name) {
          (ends(".bin") || ends(".pt") || ends(".pth") || ends(".ckpt"));
 }
 
+// Returns whether the name is one such as model-00001-of-00003.safetensors.
+bool IsShard(absl::string_view name) {
+  return absl::StartsWith(name, "model-") && absl::StrContains(name, "-of-") && absl::EndsWith(name, ".safetensors");
+}
+
 }  // namespace
 
 std::string OtherWeights(const std::string& directory) {
@@ -115,6 +135,10 @@ std::string OtherWeights(const std::string& directory) {
   for (const std::string& name : *names) {
     if (absl::EndsWith(name, ".gguf")) {
       return absl::StrCat("; ", name, " is a GGUF file, which is not read: fetch the model's safetensors");
+    }
+    if (IsShard(name)) {
+      return absl::StrCat("; ", name, " is one of several files, and ", kIndex,
+                          ", which lists them, is missing: ", "download the model again");
     }
     if (name == "adapter_config.json") {
       return absl::StrCat("; it has ", name,
@@ -130,8 +154,9 @@ std::string OtherWeights(const std::string& directory) {
 }
 
 absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& directory) {
-  ASSIGN_OR_RETURN(const bool is_single, Exists(PosixFileSystem(), JoinPath(directory, kSingle)));
+  ASSIGN_OR_RETURN(const bool is_single, IsPresent(JoinPath(directory, kSingle)));
   if (is_single) return std::vector{JoinPath(directory, kSingle)};
+  RETURN_IF_ERROR(IsPresent(JoinPath(directory, kIndex)).status());
   const absl::StatusOr<std::string> text = ReadFile(PosixFileSystem(), JoinPath(directory, kIndex), kMaxIndexBytes);
   if (absl::IsNotFound(text.status())) {
     return absl::NotFoundError(
@@ -140,6 +165,7 @@ absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& director
   RETURN_IF_ERROR(text.status());
   absl::StatusOr<std::vector<std::string>> files = FilesOfIndex(directory, *text);
   if (!files.ok()) return WithContext(files.status(), JoinPath(directory, kIndex));
+  RETURN_IF_ERROR(RequireAll(directory, *files));
   return files;
 }
 

@@ -16,7 +16,8 @@
 namespace reprise::models {
 
 // Returns the paths of the files that hold the weights, sorted. NotFound if `directory` has neither model.safetensors
-// nor an index; InvalidArgument for a malformed index, including one that names a file in another directory.
+// nor an index, or lacks files of the index, counting them; InvalidArgument for a malformed index, including one that
+// names a file in another directory; FailedPrecondition for a link to nowhere.
 absl::StatusOr<std::vector<std::string>> WeightFiles(const std::string& directory);
 
 // Returns "; ..." about weights in a format that is not read (GGUF, pickles of PyTorch), or about adapters, if the
@@ -29,10 +30,11 @@ absl::StatusOr<bool> HasTensor(const std::string& directory, absl::string_view n
 
 // Fills `flat` (layout.total floats; padding becomes 0) with the directory's weights, converted to float. The directory
 // must contain exactly the tensors of `layout`, each once and with its shape; "rotary_emb.inv_freq" buffers of old
-// checkpoints are ignored, and so is the lm-head for a layout without one; the experts of a layer may be fused as
-// Transformers 5 stores them (stored_tensors.h); with tied embeddings an lm_head.weight that
-// equals the embedding is accepted. InvalidArgument, listing missing or extra tensors, or naming a tensor of another
-// shape; DataLoss for a damaged file or a value that is not finite.
+// checkpoints are ignored, and so are the lm-head for a layout without one, and others without elements or with
+// elements of a type that cannot be read; the experts of a layer may be fused as Transformers 5 stores them
+// (stored_tensors.h); with tied embeddings an lm_head.weight that equals the embedding is accepted, also in its place.
+// InvalidArgument, listing missing or extra tensors, or naming a tensor of another shape; Unimplemented for a tensor
+// that cannot be read; DataLoss for a damaged file or a value that is not finite.
 absl::Status LoadWeights(const std::string& directory, const DecoderLayout& layout, absl::Span<float> flat);
 
 // Memory in bytes.

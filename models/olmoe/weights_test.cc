@@ -1,6 +1,8 @@
 #include "models/olmoe/weights.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -132,6 +134,78 @@ TEST_F(WeightsTest, AMalformedIndexIsRefused) {
   std::filesystem::remove(index);
   EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kNotFound,
                                directory_ + ": neither model.safetensors nor model.safetensors.index.json exists"));
+}
+
+TEST_F(WeightsTest, MissingShardsAreCountedAndNamed) {
+  Write("model-00001-of-00003.safetensors", 0, tensors_.size());
+  EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kNotFound,
+                               HasSubstr("; model-00001-of-00003.safetensors is one of several files, and "
+                                         "model.safetensors.index.json, which lists them, is missing: download")));
+  WriteIndex(R"({"x": "model-00001-of-00003.safetensors", "y": "model-00002-of-00003.safetensors",
+                 "z": "model-00003-of-00003.safetensors"})");
+  EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kNotFound,
+                               Path("model.safetensors.index.json") + ": 2 of its 3 files are missing, first " +
+                                   Path("model-00002-of-00003.safetensors") + ": download the model again"));
+  Write("model-00002-of-00003.safetensors", 0, 1);
+  EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kNotFound, HasSubstr(": 1 of its 3 files is missing, " +
+                                                                      Path("model-00003-of-00003.safetensors"))));
+}
+
+TEST_F(WeightsTest, ALinkThatLeadsNowhereIsNamed) {
+  for (const std::string name : {"model.safetensors.index.json", "model.safetensors"}) {
+    std::filesystem::create_symlink("../blobs/ab12", Path(name));
+    EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                 HasSubstr("cannot find " + Path(name) +
+                                           ": it is a symbolic link to ../blobs/ab12, which does not exist")));
+  }
+}
+
+// Types are written into the header in place of U8, whose elements have as many bytes.
+TEST_F(WeightsTest, TensorsThatNobodyReadsMayHaveAnyTypeOrNoElements) {
+  tensors_.emplace_back("model.layers.0.self_attn.k_scale", DType::kU8, Shape{4});
+  tensors_.emplace_back("model.empty", DType::kF32, Shape{0, 4});
+  WriteAll();
+  EXPECT_THAT(Load(), StatusIs(kInvalid, HasSubstr("unexpected model.layers.0.self_attn.k_scale")));
+  const auto with_type = [&](const std::string& type) {
+    std::string bytes = *ReadFile(PosixFileSystem(), Path("model.safetensors"), 1 << 20);
+    bytes.replace(bytes.find("\"U8\""), 4, "\"" + type + "\"");
+    uint64_t length = 0;  // of the header
+    std::memcpy(&length, bytes.data(), sizeof(length));
+    length += type.size() - 2;
+    std::memcpy(bytes.data(), &length, sizeof(length));
+    std::filesystem::remove(Path("model.safetensors"));
+    EXPECT_OK(WriteFileAtomically(PosixFileSystem(), Path("model.safetensors"), bytes));
+  };
+  with_type("F8_E4M3");
+  ASSERT_OK(Load());
+  ExpectAllLoaded();
+  Named("model.norm.weight") = Tensor("model.norm.weight", DType::kU8, {4});
+  std::erase_if(tensors_, [](const Tensor& t) { return t.name() == "model.layers.0.self_attn.k_scale"; });
+  WriteAll();
+  with_type("F8_E4M3");
+  EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kUnimplemented,
+                               HasSubstr("model.safetensors: tensor model.norm.weight has elements of type F8_E4M3, "
+                                         "which are not read; expected F32, F64, F16")));
+}
+
+TEST_F(WeightsTest, ATiedModelMayStoreItsMatrixAsTheHead) {
+  DecoderConfig config = Tiny();
+  config.tie_word_embeddings = true;
+  const size_t count = tensors_.size();
+  ASSERT_EQ(tensors_[0].name(), "model.embed_tokens.weight");
+  std::vector<float> embedding(tensors_[0].data<float>().begin(), tensors_[0].data<float>().end());
+  ASSERT_EQ(tensors_[count - 1].name(), "lm_head.weight");
+  for (size_t i = 0; i < embedding.size(); ++i) tensors_[count - 1].mutable_data<float>()[i] = embedding[i];
+  layout_ = MakeDecoderLayout(config);
+  Write("model.safetensors", 1, count);
+  ASSERT_OK(Load());
+  ExpectAllLoaded();
+  ASSERT_OK_AND_ASSIGN(const TensorReader read, OpenWeights(directory_, layout_));
+  std::vector<float> again(embedding.size());
+  ASSERT_OK(read(layout_.embedding, absl::MakeSpan(again)));
+  EXPECT_EQ(again, embedding);
+  layout_ = MakeDecoderLayout(Tiny());  // without the tie the embedding is missing
+  EXPECT_THAT(Load(), StatusIs(kInvalid, HasSubstr("missing model.embed_tokens.weight")));
 }
 
 TEST_F(WeightsTest, ATensorInTwoShardsIsRefused) {

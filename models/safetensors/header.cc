@@ -1,13 +1,16 @@
 #include "models/safetensors/header.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "core/io/foreign_format.h"
 #include "core/json/json.h"
+#include "core/status/printable.h"
 #include "core/status/status_macros.h"
 
 namespace reprise::models {
@@ -20,13 +23,16 @@ constexpr std::pair<DType, absl::string_view> kTypes[] = {
     {DType::kI64, "I64"}, {DType::kI32, "I32"}, {DType::kU8, "U8"},
 };
 
-absl::StatusOr<DType> TypeNamed(const JsonValue& value) {
+absl::Status ReadType(const JsonValue& value, SafetensorsEntry& entry) {
   ASSIGN_OR_RETURN(const absl::string_view wanted, value.String());
-  for (const auto& [dtype, name] : kTypes) {
-    if (name == wanted) return dtype;
+  const auto found =
+      std::find_if(std::begin(kTypes), std::end(kTypes), [wanted](const auto& type) { return type.second == wanted; });
+  if (found == std::end(kTypes)) {
+    entry.other_type = std::string(wanted);
+  } else {
+    entry.dtype = found->first;
   }
-  return absl::UnimplementedError(absl::StrCat(value.place(), ": element type ", wanted,
-                                               " is not supported; expected F32, F64, F16, BF16, I64, I32 or U8"));
+  return absl::OkStatus();
 }
 
 // Returns nothing if the product overflows.
@@ -56,6 +62,9 @@ absl::Status ReadOffsets(const JsonValue& value, SafetensorsEntry& entry) {
   if (offsets.size() != 2) return value.Error(absl::StrCat("expected 2 offsets, found ", offsets.size()));
   ASSIGN_OR_RETURN(entry.begin, offsets[0].Integer(0, kMaxInteger));
   ASSIGN_OR_RETURN(entry.end, offsets[1].Integer(0, kMaxInteger));
+  if (!entry.other_type.empty()) {
+    return entry.begin <= entry.end ? absl::OkStatus() : value.Error("the second offset lies before the first");
+  }
   const std::optional<uint64_t> bytes = ByteSize(entry.dtype, entry.shape);
   if (!bytes) return value.Error(absl::StrCat("the byte size of shape ", ToString(entry.shape), " overflows"));
   if (entry.begin > entry.end || entry.end - entry.begin != *bytes) {
@@ -70,14 +79,12 @@ absl::StatusOr<SafetensorsEntry> ReadEntry(absl::string_view name, const JsonVal
     return absl::InvalidArgumentError(
         absl::StrCat("a tensor's name has ", name.size(), " bytes; expected 1 to ", kMaxSafetensorsName));
   }
-  ASSIGN_OR_RETURN(const auto members, value.Members());
-  if (members.size() != 3) return value.Error("expected exactly dtype, shape and data_offsets");
   SafetensorsEntry entry;
   entry.name = std::string(name);
   ASSIGN_OR_RETURN(const JsonValue dtype, value.Get("dtype"));
   ASSIGN_OR_RETURN(const JsonValue shape, value.Get("shape"));
   ASSIGN_OR_RETURN(const JsonValue offsets, value.Get("data_offsets"));
-  ASSIGN_OR_RETURN(entry.dtype, TypeNamed(dtype));
+  RETURN_IF_ERROR(ReadType(dtype, entry));
   ASSIGN_OR_RETURN(entry.shape, ReadShape(shape));
   RETURN_IF_ERROR(ReadOffsets(offsets, entry));
   return entry;
@@ -94,7 +101,10 @@ absl::Status ReadMetadata(const JsonValue& value, std::map<std::string, std::str
 }
 
 absl::Status ReadObject(absl::string_view text, SafetensorsHeader& header) {
-  if (text.empty() || text.front() != '{') return absl::InvalidArgumentError("the header does not start with {");
+  if (text.empty() || text.front() != '{') {
+    return absl::InvalidArgumentError(
+        "the header does not start with {, as the format demands: spaces may only end it");
+  }
   ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
   ASSIGN_OR_RETURN(const auto members, document.root().Members());
   if (members.size() > kMaxSafetensorsTensors) {
@@ -131,6 +141,20 @@ absl::Status RequireTiling(uint64_t data_size, std::vector<SafetensorsEntry>& en
                                                  data_size, covered > data_size ? "; it is truncated" : ""));
 }
 
+// Says that the file is text, such as a server's answer "Entry not found"; "" if it is not. The length of a header
+// whose bytes were all printable would exceed the limit.
+std::string TextInstead(absl::string_view begin) {
+  constexpr size_t kShown = 40;
+  const auto is_text = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return absl::ascii_isprint(byte) || absl::ascii_isspace(byte);
+  };
+  const absl::string_view length = begin.substr(0, sizeof(uint64_t));
+  if (length.empty() || !std::all_of(length.begin(), length.end(), is_text)) return "";
+  return absl::StrCat("this is text that begins with ", Quoted(begin, kShown),
+                      ", as a download leaves that was answered by a message: download the file itself");
+}
+
 absl::Status Parse(absl::Span<const std::byte> file, SafetensorsHeader& header) {
   if (file.size() < 8) {
     return absl::InvalidArgumentError(
@@ -165,8 +189,9 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(absl::Span<const std::b
   const absl::Status status = Parse(file, header);
   if (!status.ok()) {
     constexpr size_t kBeginning = 512;
-    const std::string foreign =
-        ForeignFormat(absl::string_view(reinterpret_cast<const char*>(file.data()), std::min(file.size(), kBeginning)));
+    const absl::string_view begin(reinterpret_cast<const char*>(file.data()), std::min(file.size(), kBeginning));
+    std::string foreign = ForeignFormat(begin);
+    if (foreign.empty()) foreign = TextInstead(begin);
     if (!foreign.empty()) return absl::DataLossError(absl::StrCat("not a safetensors file: ", foreign));
   }
   if (absl::IsInvalidArgument(status))

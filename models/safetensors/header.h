@@ -27,6 +27,7 @@ inline constexpr size_t kMaxSafetensorsRank = 8;
 struct SafetensorsEntry {
   std::string name;
   DType dtype = DType::kF32;
+  std::string other_type;  // the element type's name where DType has no such; the tensor cannot be read then
   Shape shape;
   uint64_t begin = 0, end = 0;  // bytes from the start of the data
 };
@@ -38,9 +39,10 @@ struct SafetensorsHeader {
 };
 
 // Parses the header at the start of `file`, which must be the whole file's bytes. Guarantees for each entry end - begin
-// == elements * element size, and that the entries tile [data_start, file.size()). DataLoss if the file breaks a rule
-// of the format, naming what it is instead where that is known (a pointer of Git LFS, GGUF); Unimplemented for an
-// element type that DType does not have.
+// == elements * element size, unless it has another type than DType's, and that the entries tile [data_start,
+// file.size()). As the format says, the header begins with { and may end with spaces; as in its reference
+// implementation, other members of an entry are passed over. DataLoss if the file breaks a rule of the format, naming
+// what it is instead where that is known (a pointer of Git LFS, GGUF, the text of an error).
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(absl::Span<const std::byte> file);
 
 // Returns the format's name of `dtype`: "F32", "BF16", ...

@@ -67,6 +67,10 @@ absl::StatusOr<SafetensorsFile> SafetensorsFile::FromBytes(absl::Span<const std:
   file.path_ = name;
   file.metadata_ = std::move(header->metadata);
   for (SafetensorsEntry& entry : header->entries) {
+    if (!entry.other_type.empty()) {
+      file.unreadable_.emplace(std::move(entry.name), std::move(entry.other_type));
+      continue;
+    }
     file.index_[entry.name] = file.tensors_.size();
     file.tensors_.push_back({std::move(entry.name), entry.dtype, std::move(entry.shape),
                              bytes.subspan(header->data_start + entry.begin, entry.end - entry.begin)});
@@ -81,8 +85,18 @@ const TensorView* SafetensorsFile::Find(absl::string_view name) const {
 
 absl::StatusOr<TensorView> SafetensorsFile::Get(absl::string_view name) const {
   const TensorView* const tensor = Find(name);
-  if (tensor == nullptr) return absl::NotFoundError(absl::StrCat(path_, ": tensor ", name, " is missing"));
-  return *tensor;
+  if (tensor != nullptr) return *tensor;
+  if (const auto found = unreadable_.find(std::string(name)); found != unreadable_.end()) {
+    return UnreadableTensor(path_, name, found->second);
+  }
+  return absl::NotFoundError(absl::StrCat(path_, ": tensor ", name, " is missing"));
+}
+
+absl::Status UnreadableTensor(absl::string_view path, absl::string_view name, absl::string_view type) {
+  return absl::UnimplementedError(
+      absl::StrCat(path, ": tensor ", name, " has elements of type ", type,
+                   ", which are not read; expected F32, F64, F16, BF16, I64, I32 or U8: take weights that are not "
+                   "quantised"));
 }
 
 }  // namespace reprise::models

@@ -29,11 +29,13 @@ class SafetensorsFile {
 
   const std::string& path() const { return path_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  // Returns the tensors in the order of their bytes.
+  // Returns the tensors in the order of their bytes, without the unreadable ones.
   const std::vector<TensorView>& tensors() const { return tensors_; }
-  // Returns null if there is no tensor of that name.
+  // Returns the tensors with an element type that DType does not have, such as F8_E4M3: name and type.
+  const std::map<std::string, std::string>& unreadable() const { return unreadable_; }
+  // Returns null if there is no readable tensor of that name.
   const TensorView* Find(absl::string_view name) const;
-  // The same, but NotFound "<path>: tensor <name> is missing" if there is none.
+  // The same, but NotFound "<path>: tensor <name> is missing" if there is none, Unimplemented if it is unreadable.
   absl::StatusOr<TensorView> Get(absl::string_view name) const;
 
  private:
@@ -41,10 +43,13 @@ class SafetensorsFile {
 
   std::string path_;
   std::shared_ptr<const void> owner_;  // of the tensors' bytes; null for FromBytes
-  std::map<std::string, std::string> metadata_;
+  std::map<std::string, std::string> metadata_, unreadable_;
   std::vector<TensorView> tensors_;
   absl::flat_hash_map<std::string, size_t> index_;
 };
+
+// Returns Unimplemented, which names the tensor and its element type.
+absl::Status UnreadableTensor(absl::string_view path, absl::string_view name, absl::string_view type);
 
 }  // namespace reprise::models
 

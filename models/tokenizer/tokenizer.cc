@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
+#include "core/io/optional_file.h"
 #include "core/io/read_file.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
@@ -48,6 +49,21 @@ AddedTokenFinder MakeFinder(const TokenizerFile& file, bool normalized) {
     if (!token.content.empty()) tokens.push_back(std::move(token));
   }
   return AddedTokenFinder(std::move(tokens));
+}
+
+// Returns "; ..." about a tokenizer in a format that is not read and how to convert it; "" if there is none.
+std::string OtherTokenizer(FileSystem& files, const std::string& directory) {
+  const absl::StatusOr<std::vector<std::string>> names = files.List(directory);
+  if (!names.ok()) return "";
+  for (const absl::string_view name : {"vocab.json", "merges.txt", "tokenizer.model", "spiece.model",
+                                       "sentencepiece.bpe.model", "tekken.json", "qwen.tiktoken", "vocab.txt"}) {
+    if (!std::binary_search(names->begin(), names->end(), name)) continue;
+    return absl::StrCat("; the directory has its tokenizer as ", name, ", which is not read: write ", kFile,
+                        " beside it, with python3 -c 'from transformers import AutoTokenizer; "
+                        "AutoTokenizer.from_pretrained(\"",
+                        directory, "\").save_pretrained(\"", directory, "\")'");
+  }
+  return "";
 }
 
 }  // namespace
@@ -103,14 +119,14 @@ absl::StatusOr<Tokenizer> Tokenizer::FromJson(std::string json, std::string conf
 
 absl::StatusOr<Tokenizer> Tokenizer::FromDirectory(const std::string& directory) {
   FileSystem& files = PosixFileSystem();
-  ASSIGN_OR_RETURN(std::string json, ReadFile(files, JoinPath(directory, kFile), kMaxFileBytes));
-  std::string config(kPlainTokenizerConfig);
-  const std::string config_path = JoinPath(directory, kConfigFile);
-  ASSIGN_OR_RETURN(const bool has_config, Exists(files, config_path));
-  if (has_config) {
-    ASSIGN_OR_RETURN(config, ReadFile(files, config_path, kMaxFileBytes));
+  absl::StatusOr<std::string> json = ReadFile(files, JoinPath(directory, kFile), kMaxFileBytes);
+  if (absl::IsNotFound(json.status())) {
+    return absl::NotFoundError(absl::StrCat(json.status().message(), OtherTokenizer(files, directory)));
   }
-  return Make(std::move(json), std::move(config), directory);
+  RETURN_IF_ERROR(json.status());
+  ASSIGN_OR_RETURN(std::optional<std::string> config,
+                   ReadOptionalFile(JoinPath(directory, kConfigFile), kMaxFileBytes));
+  return Make(*std::move(json), std::move(config).value_or(std::string(kPlainTokenizerConfig)), directory);
 }
 
 absl::Status Tokenizer::EncodeWords(absl::string_view text, int64_t* steps_left, std::vector<int32_t>& ids) const {

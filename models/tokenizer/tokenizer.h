@@ -33,7 +33,8 @@ class Tokenizer {
   // Constructs a tokenizer from the bytes of tokenizer.json and tokenizer_config.json. Errors begin with the name of
   // the file at fault; see ParseTokenizerFile and ParseTokenizerConfig.
   static absl::StatusOr<Tokenizer> FromJson(std::string json, std::string config = std::string(kPlainTokenizerConfig));
-  // Reads the directory's tokenizer.json and, if there is one, tokenizer_config.json.
+  // Reads the directory's tokenizer.json and, if there is one, tokenizer_config.json. NotFound where there is none of
+  // the former, with a remedy if the directory has a tokenizer in another format; errors of ReadOptionalFile.
   static absl::StatusOr<Tokenizer> FromDirectory(const std::string& directory);
 
   // Returns the tokens of `text`, including added tokens found in it, but adds none around it

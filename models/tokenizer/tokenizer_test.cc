@@ -1,8 +1,11 @@
 #include "models/tokenizer/tokenizer.h"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "core/io/atomic_file.h"
+#include "core/io/file_system.h"
 #include "core/testing/goldens.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
@@ -126,6 +129,36 @@ TEST(TokenizerTest, ReadsADirectory) {
   }
   EXPECT_THAT(Tokenizer::FromDirectory("no/such"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("no/such/tokenizer.json")));
+}
+
+TEST(TokenizerTest, ATokenizerInAnotherFormatIsNamedWithTheWayToConvertIt) {
+  for (const std::string name : {"vocab.json", "tokenizer.model"}) {
+    const std::string directory = ::testing::TempDir() + "/tokenizer_in_" + name;
+    std::filesystem::remove_all(directory);
+    std::filesystem::create_directories(directory);
+    ASSERT_OK(WriteFileAtomically(PosixFileSystem(), directory + "/" + name, "x"));
+    EXPECT_THAT(Tokenizer::FromDirectory(directory),
+                StatusIs(absl::StatusCode::kNotFound,
+                         HasSubstr("; the directory has its tokenizer as " + name +
+                                   ", which is not read: write tokenizer.json beside it, with python3 -c 'from "
+                                   "transformers import AutoTokenizer; AutoTokenizer.from_pretrained(\"" +
+                                   directory + "\").save_pretrained(\"" + directory + "\")'")));
+  }
+}
+
+TEST(TokenizerTest, AnEmptyConfigurationOrALinkToNowhereIsRefused) {
+  const std::string directory = ::testing::TempDir() + "/tokenizer_lost", config = directory + "/tokenizer_config.json";
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directories(directory);
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), directory + "/tokenizer.json", AsciiTokenizerJson()));
+  EXPECT_OK(Tokenizer::FromDirectory(directory));
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), config, ""));
+  EXPECT_THAT(Tokenizer::FromDirectory(directory),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(config + " is empty")));
+  std::filesystem::remove(config);
+  std::filesystem::create_symlink("../blobs/ab12", config);
+  EXPECT_THAT(Tokenizer::FromDirectory(directory), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                                            HasSubstr("a symbolic link to ../blobs/ab12, which does")));
 }
 
 TEST(TokenizerTest, ErrorsNameTheFile) {

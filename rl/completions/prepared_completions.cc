@@ -11,6 +11,7 @@
 #include "models/olmoe/end_tokens.h"
 #include "models/olmoe/model_directory.h"
 #include "models/olmoe/peft_directory.h"
+#include "models/olmoe/special_tokens_map.h"
 #include "models/olmoe/weights.h"
 #include "rl/completions/data_file.h"
 #include "rl/completions/model_files.h"
@@ -174,6 +175,7 @@ absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* part
   prepared->tokenizer = std::make_unique<models::Tokenizer>(std::move(tokenizer));
   ASSIGN_OR_RETURN(prepared->chat_template, models::ReadChatTemplate(config.model.path));
   ASSIGN_OR_RETURN(prepared->generation_config, models::ReadGenerationConfig(config.model.path));
+  ASSIGN_OR_RETURN(prepared->special_tokens_map, models::ReadSpecialTokensMap(config.model.path));
   prepared->model = models::Model::Create(decoder, /*training=*/true);
   RETURN_IF_ERROR(SetFirstWeights(config, *parts->pool, *prepared->model));
   prepared->config = config;
@@ -200,9 +202,11 @@ absl::Status ExportCompletions(const Config& config, absl::Span<const float> wei
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
   ASSIGN_OR_RETURN(const std::string chat_template, models::ReadChatTemplate(config.model.path));
   ASSIGN_OR_RETURN(const std::string generation_config, models::ReadGenerationConfig(config.model.path));
-  return ExportLanguageModel(config, decoder, weights,
-                             {tokenizer.json(), tokenizer.config_json(), chat_template, generation_config}, files,
-                             directory);
+  ASSIGN_OR_RETURN(const std::string special_tokens_map, models::ReadSpecialTokensMap(config.model.path));
+  return ExportLanguageModel(
+      config, decoder, weights,
+      {tokenizer.json(), tokenizer.config_json(), chat_template, generation_config, special_tokens_map}, files,
+      directory);
 }
 
 PreparedCompletions& CompletionsOf(const RunParts& parts) {
@@ -258,9 +262,10 @@ HeldOutCount PreparedCompletions::CountHeldOut(const Config& config, const std::
 }
 
 absl::Status PreparedCompletions::Export(FileSystem& files, const std::string& directory) const {
-  return ExportLanguageModel(config, model->config(), model->parameters(),
-                             {tokenizer->json(), tokenizer->config_json(), chat_template, generation_config}, files,
-                             directory);
+  return ExportLanguageModel(
+      config, model->config(), model->parameters(),
+      {tokenizer->json(), tokenizer->config_json(), chat_template, generation_config, special_tokens_map}, files,
+      directory);
 }
 
 absl::Status PreparedCompletions::TakeAdapters(const std::string& directory) {

@@ -45,11 +45,11 @@ class PreparedCompletions : public PreparedWorkload {
   std::unique_ptr<models::Tokenizer> tokenizer;
   std::unique_ptr<DecoderPolicy> decoder_policy;  // of the model
   std::vector<int32_t> end_tokens;                // of the model, without rollout.stop_token_ids; at least one
-  std::string chat_template, generation_config;   // of the model's directory; may be empty
-  std::unique_ptr<Environment> environment;       // may be null
-  std::shared_ptr<ProcessClient> process_client;  // may be null
-  std::vector<data::Task> problems;               // of data.path, to train on
-  std::vector<data::Task> held_out;               // of data.path, or of evaluation.path
+  std::string chat_template, generation_config, special_tokens_map;  // of the model's directory; may be empty
+  std::unique_ptr<Environment> environment;                          // may be null
+  std::shared_ptr<ProcessClient> process_client;                     // may be null
+  std::vector<data::Task> problems;                                  // of data.path, to train on
+  std::vector<data::Task> held_out;                                  // of data.path, or of evaluation.path
 };
 
 // Sets the parts' workload, external files (of the model, then of the data) and warnings. Errors:
