@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "core/status/conditions.h"
@@ -74,13 +75,23 @@ absl::Status WriteFileAtomically(FileSystem& files, absl::string_view path, absl
 
 absl::Status CreateDirectories(FileSystem& files, absl::string_view path) {
   const auto info = files.Stat(path);
-  if (info.ok()) return info->is_directory ? absl::OkStatus() : FileError(ENOTDIR, "create the directory", path);
+  if (info.ok() && info->is_directory) return absl::OkStatus();
+  if (info.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot create the directory ", path, ": it is a file; move it away, or choose another path"));
+  }
   const std::string parent = DirectoryOf(path);
   if (parent == path) return info.status();           // "." or "/"
   RETURN_IF_ERROR(CreateDirectories(files, parent));  // names the file in the way, if there is one
   if (!absl::IsNotFound(info.status())) return info.status();
   absl::Status created = files.CreateDirectory(path);
-  if (!created.ok() && !absl::IsAlreadyExists(created)) return created;  // another process may have created it first
+  if (!created.ok() && !absl::IsAlreadyExists(created)) return created;
+  // Another process may have created it first.
+  if (!created.ok() && absl::IsNotFound(files.Stat(path).status())) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot create the directory ", path,
+                                                   ": it is a link that leads nowhere; remove it, or choose another "
+                                                   "path"));
+  }
   return files.SyncDirectory(parent);
 }
 

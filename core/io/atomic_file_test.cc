@@ -1,9 +1,11 @@
 #include "core/io/atomic_file.h"
 
 #include <cerrno>
+#include <filesystem>
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "core/io/fake_file_system.h"
 #include "core/io/read_file.h"
 #include "core/testing/status_matchers.h"
@@ -99,7 +101,17 @@ TEST(CreateDirectoriesTest, CreatesMissingParentsDurably) {
 TEST(CreateDirectoriesTest, RefusesAFileInTheWay) {
   FakeFileSystem files;
   ASSERT_OK(WriteFileAtomically(files, "a", ""));
-  EXPECT_THAT(CreateDirectories(files, "a/b"), StatusIs(absl::StatusCode::kUnknown, HasSubstr("a: Not a directory")));
+  EXPECT_THAT(
+      CreateDirectories(files, "a/b"),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a: it is a file; move it away, or choose another path")));
+}
+
+TEST(CreateDirectoriesTest, RefusesALinkThatLeadsNowhere) {
+  const std::string link = absl::StrCat(::testing::TempDir(), "/leads_nowhere");
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink("nowhere", link);
+  EXPECT_THAT(CreateDirectories(PosixFileSystem(), link + "/b"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(link + ": it is a link that leads nowhere")));
 }
 
 TEST(CreateDirectoriesTest, ReportsEveryCallThatFails) {

@@ -19,11 +19,12 @@ absl::StatusOr<FileLock> FileLock::Try(const std::string& path, absl::string_vie
   constexpr size_t kLongestNote = 256;
   // A link, also a hard one, or a pipe under this name is somebody else's: what it leads to is not written.
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-  if (descriptor < 0 && errno != ELOOP) return FileError(errno, "open", path);
+  if (descriptor < 0 && errno != ELOOP && errno != EISDIR) return FileError(errno, "open", path);
   FileLock lock(descriptor);
   struct stat info;
   if (descriptor < 0 || ::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink > 1) {
-    return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file of one name: remove it"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is not a regular file of one name: remove it, or move it away"));
   }
   int locked;
   do {

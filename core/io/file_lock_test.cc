@@ -70,7 +70,7 @@ TEST(FileLockTest, WhatALinkOrAPipeLeadsToIsNotTouched) {
   for (const std::string& path : {link, pipe, hard}) {
     EXPECT_THAT(FileLock::Try(path, "note", &holder).status(),
                 reprise::testing::StatusIs(absl::StatusCode::kFailedPrecondition,
-                                           path + " is not a regular file of one name: remove it"));
+                                           path + " is not a regular file of one name: remove it, or move it away"));
   }
   EXPECT_EQ(*ReadFile(PosixFileSystem(), victim, 100), "kept");
 }

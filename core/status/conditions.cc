@@ -17,6 +17,11 @@ absl::StatusCode CodeOfErrno(int error_number) {
       return absl::StatusCode::kNotFound;
     case EEXIST:
       return absl::StatusCode::kAlreadyExists;
+    case ENOTDIR:
+    case EISDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+      return absl::StatusCode::kInvalidArgument;
     case ENOSPC:
     case EDQUOT:
     case ENOMEM:
@@ -27,6 +32,22 @@ absl::StatusCode CodeOfErrno(int error_number) {
       return absl::StatusCode::kPermissionDenied;
     default:
       return absl::StatusCode::kUnknown;
+  }
+}
+
+// What to do about a path that cannot be one; "" for other errors.
+absl::string_view RemedyOf(int error_number) {
+  switch (error_number) {
+    case ENOTDIR:
+      return "; a part of the path is a file: correct the path";
+    case EISDIR:
+      return "; a file belongs there: move the directory away, or correct the path";
+    case ELOOP:
+      return "; links lead in a circle: remove one of them, or correct the path";
+    case ENAMETOOLONG:
+      return "; choose a shorter name";
+    default:
+      return "";
   }
 }
 
@@ -57,8 +78,10 @@ ExitCode ExitCodeOf(const absl::Status& status) {
 
 absl::Status FileError(int error_number, absl::string_view action, absl::string_view path) {
   const absl::StatusCode code = CodeOfErrno(error_number);
-  absl::Status status(code, absl::StrCat("cannot ", action, " ", path, ": ", std::strerror(error_number)));
-  if (code != absl::StatusCode::kNotFound && code != absl::StatusCode::kAlreadyExists) {
+  absl::Status status(
+      code, absl::StrCat("cannot ", action, " ", path, ": ", std::strerror(error_number), RemedyOf(error_number)));
+  if (code != absl::StatusCode::kNotFound && code != absl::StatusCode::kAlreadyExists &&
+      code != absl::StatusCode::kInvalidArgument) {
     status.SetPayload(kFileErrorUrl, absl::Cord(absl::StrCat(error_number)));
   }
   return status;

@@ -31,6 +31,15 @@ TEST(FileErrorTest, IsAnInputErrorWhenTheFileIsMissingAndAnIoErrorWhenTheDiskFai
   }
 }
 
+TEST(FileErrorTest, IsAWrongPathWhereTheNameCannotBeOne) {
+  for (int error : {ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG}) {
+    EXPECT_EQ(ExitCodeOf(FileError(error, "open", "/a/b")), 64) << error;
+    EXPECT_FALSE(IsFileError(FileError(error, "open", "/a/b"))) << error;
+  }
+  EXPECT_EQ(FileError(ENOTDIR, "find", "/a/b").message(),
+            "cannot find /a/b: Not a directory; a part of the path is a file: correct the path");
+}
+
 TEST(FileErrorTest, NamesActionPathAndCause) {
   EXPECT_EQ(FileError(ENOSPC, "write", "/a/b").message(), "cannot write /a/b: No space left on device");
 }

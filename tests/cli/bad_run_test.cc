@@ -130,10 +130,11 @@ TEST(OutputTest, AFileThatExceedsTheSizeLimitIsNamed) {
 // Permissions do not stop root, but not even root can create a directory below a file.
 TEST(OutputTest, ADirectoryThatCannotBeCreatedIsNamed) {
   const std::string file = WriteFile(MakeDirectory(), "file", "");
-  EXPECT_THAT(TrainInto(file + "/run"),
-              FailsWith("train", 74, "cannot create the directory " + file + ": Not a directory"));
+  const std::string sentence =
+      "cannot create the directory " + file + ": it is a file; move it away, or choose another path";
+  EXPECT_THAT(TrainInto(file + "/run"), FailsWith("train", 64, sentence));
   EXPECT_THAT(RunVerb("export", {TinyRun() + "/run.h5", "--output", file + "/model"}),
-              FailsWith("export", 74, "cannot create the directory " + file + ": Not a directory"));
+              FailsWith("export", 64, sentence));
 }
 
 TEST(OutputTest, AModelIsNotWrittenOverAnother) {
