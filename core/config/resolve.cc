@@ -91,12 +91,21 @@ absl::Status Override(absl::string_view argument, const FieldList& fields, Origi
 
 absl::StatusOr<const Field*> FindByName(absl::string_view name, const FieldList& fields) {
   const size_t dot = name.find('.');
+  if (name.empty()) return absl::InvalidArgumentError("the key is missing: expected section.key");
+  if (dot == absl::string_view::npos && fields.HasSection(name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " is a section, and no key: give a key of it, as ", name, ".KEY"));
+  }
   if (dot == absl::string_view::npos) {
     const std::string meant = fields.NamesOfKey(name);
     return absl::InvalidArgumentError(
         absl::StrCat(name, " has no section", meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?")));
   }
   const absl::string_view section = name.substr(0, dot), key = name.substr(dot + 1);
+  if (section.empty() || key.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " lacks its ", section.empty() ? "section" : "key", ": expected section.key"));
+  }
   if (!fields.HasSection(section)) return fields.UnknownSection(section);
   const Field* field = fields.Find(section, key);
   if (field == nullptr) return fields.UnknownKey(section, key);

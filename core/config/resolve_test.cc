@@ -111,6 +111,15 @@ TEST(ApplyOverrideTest, ReadsValuesAsTomlAndTextWithOrWithoutQuotes) {
   EXPECT_TRUE(example.activation_checkpointing);
 }
 
+TEST(ApplyOverrideTest, NamesThePartOfTheKeyThatIsMissing) {
+  EXPECT_EQ(OverrideError("=1"), "--set =1: the key is missing: expected section.key");
+  EXPECT_EQ(OverrideError(" = 1"), "--set  = 1: the key is missing: expected section.key");
+  EXPECT_EQ(OverrideError(".threads=1"), "--set .threads=1: .threads lacks its section: expected section.key");
+  EXPECT_EQ(OverrideError("rollout.=1"), "--set rollout.=1: rollout. lacks its key: expected section.key");
+  EXPECT_EQ(OverrideError("rollout=1"),
+            "--set rollout=1: rollout is a section, and no key: give a key of it, as rollout.KEY");
+}
+
 TEST(ApplyOverrideTest, QuotesTheArgumentInItsErrors) {
   EXPECT_EQ(OverrideError("rollut.x=1"), "--set rollut.x=1: unknown section rollut; did you mean rollout?");
   EXPECT_EQ(OverrideError("rollout.temprature=1"),

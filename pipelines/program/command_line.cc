@@ -167,6 +167,9 @@ struct CommandLine::Parser {
       const bool takes_value = option != nullptr && option->get_items_expected_max() > 0;
       const bool has_next = takes_value && equals == absl::string_view::npos && i + 1 < arguments.size();
       std::string complaint;
+      if (takes_value && equals == absl::string_view::npos && !has_next) {
+        complaint = absl::StrCat(name, " needs a value, and is the last argument");
+      }
       if (equals != absl::string_view::npos) complaint = ComplaintOfValue(name, argument.substr(equals + 1));
       if (has_next) complaint = ComplaintOfValue(name, arguments[++i]);
       if (!complaint.empty()) return complaint;
@@ -233,6 +236,10 @@ void CommandLine::Add(const std::string& name, std::optional<int64_t>& value, co
 
 void CommandLine::Add(const std::string& name, bool& value, const std::string& help) {
   parser_->app.add_flag(name, value, help);
+}
+
+void CommandLine::AddRepeated(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+  parser_->AddRepeated(name, values, help);
 }
 
 void CommandLine::AddOverrides(const std::string& what) {

@@ -58,6 +58,8 @@ class CommandLine {
   void Add(const std::string& name, int64_t& value, const std::string& help, const OptionRules& rules = {});
   void Add(const std::string& name, std::optional<int64_t>& value, const std::string& help,
            const OptionRules& rules = {});
+  // An option that may be given several times, each time with one value.
+  void AddRepeated(const std::string& name, std::vector<std::string>& values, const std::string& help);
   void Add(const std::string& name, bool& value, const std::string& help);
 
   // Adds --set and --unset. `what` describes their keys in the help.

@@ -53,12 +53,11 @@ bool IsOfSweep(absl::string_view text, const std::string& name) {
 
 // Resolves the file alone. For a file of another format, the error names it.
 absl::StatusOr<rl::ResolvedConfig> LoadFile(absl::string_view text, const std::string& path) {
-  const std::string name = path.substr(path.rfind('/') + 1);
-  absl::StatusOr<rl::ResolvedConfig> alone = rl::LoadConfig(text, name, {});
+  absl::StatusOr<rl::ResolvedConfig> alone = rl::LoadConfig(text, path, {});
   if (alone.ok()) return alone;
-  if (IsOfSweep(text, name)) {
+  if (IsOfSweep(text, path)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        name, " is the file of a sweep, and no configuration: ./reprise sweep ", path, " --dry-run checks it"));
+        path, " is the file of a sweep, and no configuration: ./reprise sweep ", path, " --dry-run checks it"));
   }
   const absl::string_view other = ForeignFormat(text).empty() ? OtherFormat(text) : "";  // else the error names it
   if (other.empty()) return alone;
@@ -112,6 +111,14 @@ void PlacePaths(const std::string& path, rl::ResolvedConfig* resolved) {
   resolved->digest = Sha256(resolved->canonical);
 }
 
+// Leaves the folder out of the origins, which --print-config shows beside each value.
+void ShortenOrigins(const std::string& path, rl::ResolvedConfig* resolved) {
+  const size_t folder = path.rfind('/') + 1;
+  for (auto& [key, origin] : resolved->origins) {
+    if (absl::StartsWith(origin, absl::StrCat(path, ":"))) origin.erase(0, folder);
+  }
+}
+
 absl::StatusOr<std::string> ReadText(const std::string& path) {
   const absl::StatusOr<FileInfo> info = PosixFileSystem().Stat(path);
   if (info.ok() && !info->is_directory && info->size > kMostConfigurationBytes) {
@@ -128,22 +135,22 @@ absl::StatusOr<rl::ResolvedConfig> LoadConfiguration(const std::string& path, co
   if (!path.empty()) {
     ASSIGN_OR_RETURN(text, ReadText(path));
   }
-  const std::string name = path.substr(path.rfind('/') + 1);
   ASSIGN_OR_RETURN(const rl::ResolvedConfig alone, LoadFile(text, path));
-  ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, rl::LoadConfig(text, name, edits.set, edits.unset));
+  ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, rl::LoadConfig(text, path, edits.set, edits.unset));
   std::vector<std::string> unset = edits.unset, left_out;
   for (;;) {
     const std::vector<std::string> keys = PutOutOfUse(resolved, alone);
     if (keys.empty()) break;
     left_out.insert(left_out.end(), keys.begin(), keys.end());
     unset.insert(unset.end(), keys.begin(), keys.end());
-    ASSIGN_OR_RETURN(resolved, rl::LoadConfig(text, name, edits.set, unset));
+    ASSIGN_OR_RETURN(resolved, rl::LoadConfig(text, path, edits.set, unset));
   }
   if (!left_out.empty() && logger != nullptr) {
-    logger->Warning(absl::StrCat("ignored in ", name, ", because nothing reads it with the command line's settings: ",
+    logger->Warning(absl::StrCat("ignored in ", path, ", because nothing reads it with the command line's settings: ",
                                  absl::StrJoin(left_out, ", ")));
   }
   PlacePaths(path, &resolved);
+  ShortenOrigins(path, &resolved);
   return resolved;
 }
 

@@ -50,7 +50,7 @@ absl::string_view KindText(const TomlNode& node) {
 class Parser {
  public:
   explicit Parser(const std::string& path)
-      : directory_(absl::StrContains(path, '/') ? DirectoryOf(path) : ""), name_(path.substr(path.rfind('/') + 1)) {
+      : directory_(absl::StrContains(path, '/') ? DirectoryOf(path) : ""), name_(path) {
     Visit(fields_, scratch_);
   }
 

@@ -39,6 +39,10 @@ absl::StatusOr<Place> ParsePlace(const std::string& text) {
   ASSIGN_OR_RETURN(const bool is_file, Exists(PosixFileSystem(), text));
   const size_t at = text.rfind('@');
   if (is_file || at == std::string::npos) return Place{text, 0};
+  if (at == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--init-from ", text, ": there is no run before the @; write RUN.h5 or RUN.h5@STEP"));
+  }
   Place place = {text.substr(0, at), 0};
   if (absl::SimpleAtoi(text.substr(at + 1), &place.step) && place.step > 0) return place;
   return absl::InvalidArgumentError(

@@ -91,8 +91,8 @@ default; `--unset rollout.num_generations` removes the file's value. An unknown 
 `validate CONFIG --print-config` prints every value with its origin. Names and defaults follow TRL where TRL has them.
 
 Paths (`model.path`, `data.path`, `evaluation.path`, `morphogenesis.data_path`) in a file are relative to that file, also
-in the file of a sweep; those of `--set` are relative to the working directory. A run stores digests of what they lead to
-and no paths. `process.command` is no path: the shell runs it in the working directory.
+in the file of a sweep; where the file is given by a symbolic link, to the folder of the link. Those of `--set` are
+relative to the working directory. A run stores digests of what they lead to and no paths. `process.command` is no path: the shell runs it in the working directory.
 
 )";
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 
 #include "core/testing/sanitizers.h"
 #include "gtest/gtest.h"
@@ -23,7 +24,7 @@ class BadFileTest : public ::testing::TestWithParam<BadFile> {};
 TEST_P(BadFileTest, IsReportedWithItsPlace) {
   const std::string directory = MakeDirectory();
   const std::string file = WriteFile(directory, "run.toml", GetParam().toml);
-  const std::string message = std::string("run.toml:") + GetParam().message;
+  const std::string message = file + ":" + GetParam().message;
   EXPECT_THAT(RunVerb("train", {file, "--output", directory + "/run"}), FailsWith("train", 64, message));
   EXPECT_THAT(RunVerb("validate", {file}), FailsWith("validate", 64, message));
 }
@@ -163,6 +164,8 @@ INSTANTIATE_TEST_SUITE_P(
                     {"model.path=~/m"},
                     "cannot find ~/m: a shell turns ~ into your home directory, and nothing does so here; write the "
                     "whole path of a model's directory (model.path)"},
+        BadOverride{"NoKey", {"=1"}, "--set =1: the key is missing: expected section.key"},
+        BadOverride{"ASection", {"run=1"}, "--set run=1: run is a section, and no key: give a key of it, as run.KEY"},
         BadOverride{"NotAKey", {"nonsense"}, "--set nonsense: expected section.key=value"},
         BadOverride{"LengthsInTheWrongOrder",
                     {"data.min_length=6", "data.max_length=5"},
@@ -185,6 +188,34 @@ INSTANTIATE_TEST_SUITE_P(
         BadOverride{"WordsOfOneByte", {R"(model.words='["x"]')"}, "model.words has \"x\", which is a token already"},
         BadOverride{"WordsTwice", {R"(model.words='["no", "no"]')"}, "model.words has \"no\" twice"}),
     [](const auto& info) { return info.param.name; });
+
+TEST(BadConfigurationTest, AnOptionWithoutWhatItNeedsIsReported) {
+  const std::string file = WriteFile(MakeDirectory(), "run.toml", kTinyRun), output = MakeDirectory() + "/run";
+  const std::string help = " (./reprise validate --help explains)";
+  for (const std::string option : {"--set", "--unset", "--ranks"}) {
+    EXPECT_THAT(RunVerb("validate", {file, option}),
+                FailsWith("validate", 64, option + " needs a value, and is the last argument" + help));
+  }
+  EXPECT_THAT(RunVerb("validate", {file, "--unset", "run"}),
+              FailsWith("validate", 64, "--unset run: run is a section, and no key: give a key of it, as run.KEY"));
+  EXPECT_THAT(RunVerb("train", {file, "--output", output, "--init-from", "@3"}),
+              FailsWith("train", 64, "--init-from @3: there is no run before the @; write RUN.h5 or RUN.h5@STEP"));
+  EXPECT_FALSE(std::filesystem::exists(output));
+}
+
+// A link in an experiment's folder to a shared configuration finds the experiment's data.
+TEST(BadConfigurationTest, PathsInAConfigurationThatIsALinkAreRelativeToTheLink) {
+  const std::string shared = MakeDirectory(), own = MakeDirectory(), link = own + "/run.toml";
+  const std::string with_data = std::string(kTinyRun) + "[data]\npath = \"p.jsonl\"\n";
+  const std::string problem = "{\"prompt\": \"1+1=\", \"answer\": \"2\"}\n";
+  std::filesystem::create_symlink(WriteFile(shared, "run.toml", with_data), link);
+  WriteFile(shared, "p.jsonl", problem);
+  EXPECT_THAT(RunVerb("validate", {link}).err, ::testing::HasSubstr("cannot find " + own + "/p.jsonl"));
+  WriteFile(own, "p.jsonl", problem);
+  std::filesystem::remove(shared + "/p.jsonl");
+  const ProcessResult result = RunVerb("validate", {link});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
 
 TEST(BadConfigurationTest, AFileThatIsTooLongIsAUsageErrorAndNotADiskError) {
   const std::string file = WriteFile(MakeDirectory(), "long.toml", std::string((1 << 20) + 1, '\n'));

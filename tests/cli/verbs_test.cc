@@ -97,7 +97,7 @@ TEST(ValidateTest, AKeyOfTheFileThatIsUnreadWithTheCommandLineIsIgnored) {
   const ProcessResult result = RunVerb("validate", {"configs/quickstart.toml", "--set", "warm_up.steps=0"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err,
-            "warning: ignored in quickstart.toml, because nothing reads it with the command line's settings: "
+            "warning: ignored in configs/quickstart.toml, because nothing reads it with the command line's settings: "
             "warm_up.prompts_per_step, warm_up.learning_rate\n");
   EXPECT_EQ(RunVerb("validate",
                     {"configs/quickstart.toml", "--set", "warm_up.steps=0", "--set", "warm_up.learning_rate=5e-4"})
