@@ -24,6 +24,13 @@ absl::StatusOr<bool> IsOwnClaim(FileSystem& files, const std::string& path) {
   return bytes.ok() ? *bytes == expected : NotOwn(bytes.status());
 }
 
+absl::StatusOr<bool> IsUnfinishedClaim(FileSystem& files, const std::string& path) {
+  const absl::string_view expected = kClaimText;
+  const absl::StatusOr<std::string> bytes = ReadFile(files, path, static_cast<int64_t>(expected.size()));
+  if (!bytes.ok()) return NotOwn(bytes.status());
+  return *bytes == expected.substr(0, bytes->size()) || bytes->find_first_not_of('\0') == std::string::npos;
+}
+
 absl::StatusOr<bool> IsOwnJournal(FileSystem& files, const std::string& path) {
   const absl::StatusOr<std::string> bytes = ReadFile(files, path, kLargestJournal);
   if (!bytes.ok()) return NotOwn(bytes.status());

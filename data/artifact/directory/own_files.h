@@ -17,6 +17,9 @@ inline constexpr char kClaimText[] = "claimed\n";
 
 absl::StatusOr<bool> IsOwnClaim(FileSystem& files, const std::string& path);
 
+// Returns whether it is a claim whose writing was interrupted.
+absl::StatusOr<bool> IsUnfinishedClaim(FileSystem& files, const std::string& path);
+
 // Returns whether it is a journal, which may be truncated or empty.
 absl::StatusOr<bool> IsOwnJournal(FileSystem& files, const std::string& path);
 

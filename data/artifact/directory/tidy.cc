@@ -106,6 +106,25 @@ bool IsTemporaryCheckpoint(absl::string_view name) {
 
 bool IsTemporaryClaim(absl::string_view name) { return IsTemporaryName(name) && EpochOf(FinalName(name)) > 0; }
 
+// Appends the paths of files that a killed process left unfinished under temporary names, as far as their contents show
+// it. Of a checkpoint's file, whose contents may be anything, the digest in the name has to do.
+absl::Status CollectUnfinished(FileSystem& files, absl::string_view run_directory, int64_t epoch,
+                               std::vector<std::string>* paths) {
+  const auto is_segment = [&](absl::string_view name) {
+    return IsTemporaryName(name) && IsUpTo(EpochOfSegment(name), epoch);
+  };
+  std::vector<std::string> containers, claims;
+  RETURN_IF_ERROR(Collect(files, SegmentDirectory(run_directory), is_segment, &containers));
+  RETURN_IF_ERROR(Collect(files, std::string(run_directory), IsTemporaryRun, &containers));
+  RETURN_IF_ERROR(KeepOwn(files, IsUnfinishedContainer, &containers));
+  RETURN_IF_ERROR(Collect(files, EpochDirectory(run_directory), IsTemporaryClaim, &claims));
+  RETURN_IF_ERROR(KeepOwn(files, IsUnfinishedClaim, &claims));
+  for (const std::vector<std::string>* const own : {&containers, &claims}) {
+    paths->insert(paths->end(), own->begin(), own->end());
+  }
+  return Collect(files, CheckpointDirectory(run_directory), IsTemporaryCheckpoint, paths);
+}
+
 // Not an error if the file does not exist.
 absl::Status Remove(FileSystem& files, const std::string& path) {
   const absl::Status removed = files.Unlink(path);
@@ -191,15 +210,9 @@ absl::StatusOr<std::vector<std::string>> RemoveOrphans(FileSystem& files, absl::
                                                        int64_t epoch, absl::Span<const std::string> strays,
                                                        absl::Span<const std::string> holders) {
   const std::string segment_directory = SegmentDirectory(run_directory);
-  const auto is_unfinished = [&](absl::string_view name) {
-    return IsTemporaryName(name) && IsUpTo(EpochOfSegment(name), epoch);
-  };
   ASSIGN_OR_RETURN(const DividedSegments divided, DivideSegments(files, run_directory, strays, holders));
   std::vector<std::string> paths = PathsIn(segment_directory, divided.held);
-  RETURN_IF_ERROR(Collect(files, segment_directory, is_unfinished, &paths));
-  RETURN_IF_ERROR(Collect(files, std::string(run_directory), IsTemporaryRun, &paths));
-  RETURN_IF_ERROR(Collect(files, CheckpointDirectory(run_directory), IsTemporaryCheckpoint, &paths));
-  RETURN_IF_ERROR(Collect(files, EpochDirectory(run_directory), IsTemporaryClaim, &paths));
+  RETURN_IF_ERROR(CollectUnfinished(files, run_directory, epoch, &paths));
   RETURN_IF_ERROR(CheckNotFenced(files, run_directory, epoch));
   RETURN_IF_ERROR(RemoveAll(files, paths));
   return MoveAside(files, run_directory, PathsIn(segment_directory, divided.others));
@@ -229,14 +242,14 @@ absl::Status RemovePieces(FileSystem& files, absl::string_view run_directory, in
   const std::string segment_directory = SegmentDirectory(run_directory),
                     epoch_directory = EpochDirectory(run_directory);
   const std::string checkpoint_directory = CheckpointDirectory(run_directory);
-  const auto is_segment = [&](absl::string_view name) { return IsUpTo(EpochOfSegment(name), epoch); };
+  const auto is_segment = [&](absl::string_view name) {
+    return !IsTemporaryName(name) && IsUpTo(EpochOfSegment(name), epoch);
+  };
   const auto is_journal = [&](absl::string_view name) { return IsUpTo(EpochOfJournal(name), epoch); };
   const auto is_claim = [&](absl::string_view name) { return IsUpTo(EpochOf(name), epoch); };
   std::vector<std::string> pieces, journals, claims;
   RETURN_IF_ERROR(Collect(files, segment_directory, is_segment, &pieces));
-  RETURN_IF_ERROR(Collect(files, checkpoint_directory, IsTemporaryCheckpoint, &pieces));
-  RETURN_IF_ERROR(Collect(files, std::string(run_directory), IsTemporaryRun, &pieces));
-  RETURN_IF_ERROR(Collect(files, epoch_directory, IsTemporaryClaim, &pieces));
+  RETURN_IF_ERROR(CollectUnfinished(files, run_directory, epoch, &pieces));
   RETURN_IF_ERROR(Collect(files, std::string(run_directory), is_journal, &journals));
   RETURN_IF_ERROR(KeepOwn(files, IsOwnJournal, &journals));
   RETURN_IF_ERROR(Collect(files, epoch_directory, is_claim, &claims));

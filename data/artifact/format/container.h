@@ -48,6 +48,11 @@ absl::StatusOr<std::string> ReadContainerFile(FileSystem& files, absl::string_vi
 // Returns whether ReadContainerFile would read the file, from its size and its first bytes. Errors: those of `files`.
 absl::StatusOr<bool> IsContainerFile(FileSystem& files, absl::string_view path);
 
+// Returns whether the file can be one whose writing was interrupted, from its first bytes: the user block is written
+// last, and power may be lost before anything is on the disk. False for what is gone, a link, or no regular file.
+// Errors: those of `files`.
+absl::StatusOr<bool> IsUnfinishedContainer(FileSystem& files, const std::string& path);
+
 struct ArrayView {
   ArrayInfo info;
   absl::string_view bytes;  // the elements, within the file's bytes

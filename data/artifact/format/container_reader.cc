@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/digest/sha256.h"
+#include "core/io/directory_entry.h"
 #include "core/io/file_system.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
@@ -52,6 +53,26 @@ absl::StatusOr<bool> IsContainerFile(FileSystem& files, absl::string_view path) 
                           absl::IsUnimplemented(opened);
   if (!is_another) RETURN_IF_ERROR(opened);
   return opened.ok();
+}
+
+absl::StatusOr<bool> IsUnfinishedContainer(FileSystem& files, const std::string& path) {
+  constexpr absl::string_view kSignature = "\x89HDF\r\n\x1a\n";
+  ASSIGN_OR_RETURN(const DirectoryEntry entry, LookUp(path));
+  if (entry.is_link) return false;
+  const absl::StatusOr<std::unique_ptr<File>> file = files.Open(path, OpenMode::kRead);
+  const absl::Status opened = file.status();
+  if (absl::IsNotFound(opened) || absl::IsInvalidArgument(opened) || absl::IsDataLoss(opened)) return false;
+  RETURN_IF_ERROR(opened);
+  const absl::StatusOr<std::string> start =
+      (*file)->ReadAt(0, kUserBlockBytes + static_cast<int64_t>(kSignature.size()));
+  if (absl::IsInvalidArgument(start.status())) return false;  // a directory
+  RETURN_IF_ERROR(start.status());
+  const auto begins = [](absl::string_view bytes, absl::string_view expected) {
+    const bool is_nothing = bytes.find_first_not_of('\0') == absl::string_view::npos;
+    return is_nothing || bytes.substr(0, expected.size()) == expected.substr(0, bytes.size());
+  };
+  const absl::string_view block = absl::string_view(*start).substr(0, kUserBlockBytes);
+  return begins(block, kMagic) && begins(absl::string_view(*start).substr(block.size()), kSignature);
 }
 
 absl::StatusOr<Container> ParseContainer(absl::string_view file, const ArrayFinding& find) {

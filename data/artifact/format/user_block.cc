@@ -15,7 +15,6 @@
 namespace reprise::internal {
 namespace {
 
-constexpr absl::string_view kMagic = "reprise run\n";
 constexpr absl::string_view kProofKey = "block_sha256 ";
 constexpr size_t kProofBytes = kProofKey.size() + 64 + 1;               // the last line
 constexpr size_t kProvedBytes = size_t{kUserBlockBytes} - kProofBytes;  // the bytes that its digest covers

@@ -15,6 +15,7 @@
 namespace reprise::internal {
 
 inline constexpr int64_t kFormatVersion = 1;
+inline constexpr absl::string_view kMagic = "reprise run\n";  // its first line
 
 struct UserBlock {
   int64_t numeric_contract = 0;

@@ -114,15 +114,29 @@ TEST_F(RunResumeTest, NamesTheMissingOrDamagedFileAndARemedy) {
 
 TEST_F(RunResumeTest, RemovesOnlyWhatOlderProcessesLeft) {
   WriteABeginning();
-  const std::vector<std::string> orphans = {"run/segments/E0001-000010.h5.tmp-1-00000000-0",
-                                            "run/run.h5.tmp-1-00000000-1", "run/epochs/E0002.tmp-1-00000000-3",
-                                            "run/checkpoints/" + std::string(64, '0') + ".tmp-1-00000000-4"};
-  const std::vector<std::string> others = {"run/segments/notes", "run/metrics.jsonl", "run/checkpoints/00",
-                                           "run/journal.txt",    "run/epochs/notes",  "run/checkpoints/00.tmp-1-0-4"};
-  for (const std::string& path : orphans) ASSERT_OK(WriteFileAtomically(files_, path, "x"));
+  const std::string block(512, '\0');
+  const std::vector<std::pair<std::string, std::string>> orphans = {
+      {"run/segments/E0001-000010.h5.tmp-1-00000000-0", "reprise ru"},
+      {"run/segments/E0001-000011.h5.tmp-1-00000000-0", ""},
+      {"run/run.h5.tmp-1-00000000-1", block + "\x89HDF\r\n\x1a\nand more"},
+      {"run/run.h5.tmp-1-00000000-2", block + block},
+      {"run/epochs/E0002.tmp-1-00000000-3", "claim"},
+      {"run/checkpoints/" + std::string(64, '0') + ".tmp-1-00000000-4", "x"}};
+  // The last four have the names of what older processes leave, and contents that none writes.
+  const std::vector<std::string> others = {"run/segments/notes",
+                                           "run/metrics.jsonl",
+                                           "run/checkpoints/00",
+                                           "run/journal.txt",
+                                           "run/epochs/notes",
+                                           "run/checkpoints/00.tmp-1-0-4",
+                                           "run/segments/E0001-000012.h5.tmp-1-00000000-0",
+                                           "run/run.h5.tmp-1-00000000-3",
+                                           "run/run.h5.tmp-4242-0badcafe-7",
+                                           "run/epochs/E0002.tmp-1-00000000-4"};
+  for (const auto& [path, bytes] : orphans) ASSERT_OK(WriteFileAtomically(files_, path, bytes));
   for (const std::string& path : others) ASSERT_OK(WriteFileAtomically(files_, path, "x"));
   ASSERT_OK_AND_ASSIGN(RunWriter writer, Resume());
-  for (const std::string& path : orphans) EXPECT_FALSE(Exists(files_, path).value()) << path;
+  for (const auto& [path, bytes] : orphans) EXPECT_FALSE(Exists(files_, path).value()) << path;
   for (const std::string& path : others) EXPECT_TRUE(Exists(files_, path).value()) << path;
   EXPECT_THAT(writer.moved_aside(), ElementsAre());
   ASSERT_OK(writer.Finish());
