@@ -57,8 +57,16 @@ absl::Status Remove(FileSystem& files, const std::string& path) {
 
 // Whatever only has the name of a state is somebody's, and stays.
 absl::Status RemoveState(FileSystem& files, const std::string& path) {
+  ASSIGN_OR_RETURN(const DirectoryEntry entry, LookUp(path));
+  if (entry.is_link) return absl::OkStatus();
   ASSIGN_OR_RETURN(const bool is_own, internal::IsContainerFile(files, path));
   return is_own ? Remove(files, path) : absl::OkStatus();
+}
+
+// Whether the name of a state is taken, be it by a link that leads nowhere.
+absl::StatusOr<bool> IsTaken(FileSystem& files, const std::string& path) {
+  ASSIGN_OR_RETURN(const DirectoryEntry entry, LookUp(path));
+  return entry.exists ? absl::StatusOr<bool>(true) : Exists(files, path);
 }
 
 bool IsTemporaryState(absl::string_view name) { return IsTemporaryName(name) && StepOf(FinalName(name)) >= 0; }
@@ -71,7 +79,7 @@ absl::Status WriteState(FileSystem& files, absl::string_view run_directory, cons
                         absl::Span<const TensorGroup> groups) {
   RETURN_IF_ERROR(CheckIsNoLink(StateDirectory(run_directory)));
   const std::string path = StatePath(run_directory, step);
-  ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
+  ASSIGN_OR_RETURN(const bool exists, IsTaken(files, path));
   // The process that wrote it may have died before its name was durable; older states are removed after this.
   if (exists) return files.SyncDirectory(StateDirectory(run_directory));
   RunHeader sorted = header;
@@ -125,7 +133,9 @@ absl::Status RetireStates(FileSystem& files, absl::string_view run_directory, in
   if (check_owner) RETURN_IF_ERROR(check_owner());
   for (const int64_t step : steps) RETURN_IF_ERROR(RemoveState(files, StatePath(run_directory, step)));
   for (const std::string& name : names) {
-    if (IsTemporaryState(name)) RETURN_IF_ERROR(Remove(files, JoinPath(directory, name)));
+    if (!IsTemporaryState(name)) continue;
+    ASSIGN_OR_RETURN(const bool is_own, internal::IsUnfinishedContainer(files, JoinPath(directory, name)));
+    if (is_own) RETURN_IF_ERROR(Remove(files, JoinPath(directory, name)));
   }
   if (keep > 0) return absl::OkStatus();
   files.RemoveDirectory(directory).IgnoreError();  // fails if it does not exist or contains other files

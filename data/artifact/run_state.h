@@ -24,7 +24,8 @@ namespace reprise {
 
 std::string StateDirectory(absl::string_view run_directory);
 
-// Writes the state atomically and durably; does nothing if it already exists. InvalidArgument for names that the format
+// Writes the state atomically and durably; does nothing if its name is taken, by whatever: the run goes on without this
+// state. InvalidArgument for names that the format
 // does not allow. Takes a few MB of memory beside the tensors.
 absl::Status WriteState(FileSystem& files, absl::string_view run_directory, const RunHeader& header, int64_t step,
                         absl::Span<const TensorGroup> groups);
@@ -36,10 +37,11 @@ absl::StatusOr<std::vector<int64_t>> ListStates(FileSystem& files, absl::string_
 absl::StatusOr<RunReader> OpenState(FileSystem& files, absl::string_view run_directory, const RunHeader& header,
                                     int64_t step);
 
-// Removes all but the newest `keep` states, and what an unfinished WriteState left; if `keep` is 0, also the directory.
-// check_owner: called after the files have been listed and before any is removed; its error is returned, and nothing is
-// removed. It must fail if a later process may already write states: so that the unfinished file of a process that took
-// over the run is never removed by the one that it replaced. Null where no other process can write the run.
+// Removes all but the newest `keep` states, no link that has the name of one, and what an unfinished WriteState left;
+// if `keep` is 0, also the directory. check_owner: called after the files have been listed and before any is removed;
+// its error is returned, and nothing is removed. It must fail if a later process may already write states: so that the
+// unfinished file of a process that took over the run is never removed by the one that it replaced. Null where no other
+// process can write the run.
 absl::Status RetireStates(FileSystem& files, absl::string_view run_directory, int64_t keep,
                           const std::function<absl::Status()>& check_owner = nullptr);
 

@@ -117,12 +117,12 @@ TEST(RunStateTest, AFileThatOnlyHasTheNameOfAStateStays) {
   FakeFileSystem files;
   ASSERT_OK(files.CreateDirectory("run"));
   ASSERT_OK(Write(files, 2));
-  for (const std::string name : {"00000001.h5", "notes.h5.tmp-1-2-3", "00000003.h5.tmp-old"}) {
+  for (const std::string name : {"00000001.h5", "notes.h5.tmp-1-2-3", "00000003.h5.tmp-old", "00000004.h5.tmp-1-2-3"}) {
     ASSERT_OK(WriteFileAtomically(files, "run/states/" + name, "mine"));
   }
   EXPECT_OK(RetireStates(files, "run", 0));
   EXPECT_THAT(files.List("run/states").value(),
-              ElementsAre("00000001.h5", "00000003.h5.tmp-old", "notes.h5.tmp-1-2-3"));
+              ElementsAre("00000001.h5", "00000003.h5.tmp-old", "00000004.h5.tmp-1-2-3", "notes.h5.tmp-1-2-3"));
 }
 
 TEST(RunStateTest, EveryErrorIsReportedAndLeavesEveryStateWhole) {

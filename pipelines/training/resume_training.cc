@@ -54,29 +54,41 @@ absl::StatusOr<rl::LearnerState> LoadState(FileSystem& files, const std::string&
   return rl::LoadLearnerState(files, directory, header, config, number, policy.layout(), policy.FrozenLayout());
 }
 
-// Chooses the newest readable state of a committed step.
+// Chooses the newest readable state of a committed step. Of those that cannot be read, whatever the reason, a warning
+// tells the name; where none is left, the run is executed again from its beginning, unless the file system failed: then
+// the same command may find a state.
 absl::Status ChooseState(FileSystem& files, const std::string& directory, const ResumePlan& plan,
                          const rl::RunParts& parts, Logger& logger, ResumePoint* resume_point) {
   ASSIGN_OR_RETURN(std::vector<int64_t> states, ListStates(files, directory));
   std::reverse(states.begin(), states.end());
-  if (!states.empty() && states.front() > resume_point->committed) {  // steps are committed before their state is saved
-    return absl::DataLossError(
-        absl::StrCat(directory, ": there is a state of step ", states.front(), ", but only ", resume_point->committed,
-                     " steps are committed: segments and journals are lost; restore them, or move ",
-                     JoinPath(directory, "states"), " away to train the missing steps again"));
-  }
+  absl::Status failed;
+  std::vector<std::string> unread;
+  bool is_found = false;
   for (const int64_t number : states) {
-    if (number <= resume_point->state) continue;
+    if (number <= resume_point->state) break;
     const auto state = LoadState(files, directory, plan.header, plan.config, number, parts.workload->policy());
-    if (state.ok()) {
-      resume_point->state = number;
-      resume_point->state_file.clear();
-      return absl::OkStatus();
+    if (!state.ok()) {
+      unread.emplace_back(state.status().message());
+      if (IsFileError(state.status())) failed.Update(state.status());
+      continue;
     }
-    const bool is_directory = absl::IsInvalidArgument(state.status());  // under the name of a state
-    if (!absl::IsDataLoss(state.status()) && !is_directory) return state.status();
-    logger.Warning(absl::StrCat(state.status().message(), "; resuming from an older state"));
+    if (number > resume_point->committed) {  // steps are committed before their state is saved
+      return absl::DataLossError(
+          absl::StrCat(directory, ": there is a state of step ", number, ", but only ", resume_point->committed,
+                       " steps are committed: segments and journals are lost; restore them, or move ",
+                       StateDirectory(directory), " away to train the missing steps again"));
+    }
+    resume_point->state = number;
+    resume_point->state_file.clear();
+    is_found = true;
+    break;
   }
+  if (resume_point->state == 0) RETURN_IF_ERROR(failed);
+  const absl::string_view goes_on = is_found                  ? "resuming from an older state"
+                                    : resume_point->state > 0 ? "the run's last checkpoint serves instead"
+                                                              : "no other state is left: executing the run again from "
+                                                                "its first step";
+  for (const std::string& message : unread) logger.Warning(absl::StrCat(message, "; ", goes_on));
   return absl::OkStatus();
 }
 

@@ -217,19 +217,52 @@ TEST(ResumeTest, ADirectoryWithOnlyLeftoversOfARunIsRefused) {
 TEST(ResumeTest, AStateThatIsNoFileIsSkipped) {
   const Runs runs;
   runs.MustTrain("whole");
-  for (const std::string kind : {"pipe", "directory"}) {
+  const std::pair<std::string, std::string> reasons[] = {
+      {"pipe", "00000006.h5: it is not a regular file but a pipe"},
+      {"directory", "00000006.h5 is a directory; expected a file"},
+      {"nowhere", "00000006.h5: No such file or directory"},
+      {"00000006.h5", "00000006.h5: Too many levels of symbolic links; links lead in a circle"}};
+  for (const auto& [kind, reason] : reasons) {
     runs.MustTrain(kind, {"--stop-after-step", "4"});
     const std::string state = runs.Path(kind) + "/states/00000006.h5";
     std::filesystem::remove(state);
+    const bool is_link = kind != "pipe" && kind != "directory";
     ASSERT_TRUE(kind != "pipe" || mkfifo(state.c_str(), 0600) == 0);
     if (kind == "directory") std::filesystem::create_directory(state);
+    if (is_link) std::filesystem::create_symlink(kind, state);
     const ProcessResult result = runs.Train(kind, {"--resume"});
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    const std::string reason = kind == "pipe" ? "00000006.h5: it is not a regular file but a pipe"
-                                              : "00000006.h5 is a directory; expected a file";
     EXPECT_THAT(result.err, AllOf(HasSubstr(reason), HasSubstr("an older state")));
     EXPECT_EQ(Contents(runs.File(kind)), Contents(runs.File("whole")));
+    EXPECT_EQ(std::filesystem::is_symlink(state), is_link) << "it is somebody's, and stays";
   }
+}
+
+TEST(ResumeTest, AFileThatOnlyHasTheNameOfALaterStateIsSkipped) {
+  const Runs runs;
+  runs.MustTrain("whole");
+  runs.MustTrain("a", {"--stop-after-step", "4"});
+  WriteFile(runs.Path("a") + "/states", "99999999.h5", "notes");
+  const ProcessResult result = runs.Train("a", {"--resume"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("states/99999999.h5: it is not a run file"), HasSubstr("an older state")));
+  EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("whole")));
+  EXPECT_EQ(Contents(runs.Path("a") + "/states/99999999.h5"), "notes");
+}
+
+TEST(ResumeTest, WithoutAReadableStateTheRunIsExecutedAgain) {
+  const Runs runs;
+  runs.MustTrain("whole");
+  runs.MustTrain("a", {"--stop-after-step", "4"});
+  for (const char* const name : {"00000003.h5", "00000006.h5"}) {
+    std::filesystem::remove(runs.Path("a") + "/states/" + name);
+    WriteFile(runs.Path("a") + "/states", name, "notes");
+  }
+  const ProcessResult result = runs.Train("a", {"--resume"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("states/00000003.h5"), HasSubstr("states/00000006.h5"),
+                                HasSubstr("no other state is left: executing the run again from its first step")));
+  EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("whole")));
 }
 
 TEST(ResumeTest, AStateWithoutItsCommittedStepsIsAnError) {
