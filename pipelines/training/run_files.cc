@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "core/io/atomic_file.h"
 #include "core/io/directory_entry.h"
+#include "core/io/file_system.h"
 #include "core/io/read_file.h"
 #include "core/status/status_macros.h"
 #include "kernels/contract/numeric_contract.h"
@@ -33,10 +35,13 @@ absl::Status KeepOneName(FileSystem& files, const std::string& path) {
   ASSIGN_OR_RETURN(const DirectoryEntry entry, LookUp(path));
   if (entry.names <= 1) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string text, ReadFile(files, path, kMostBytes));
-  ASSIGN_OR_RETURN(AtomicFile copy, AtomicFile::Create(files, path, kPrivate));
-  RETURN_IF_ERROR(copy.file().Append(text));
-  RETURN_IF_ERROR(files.Unlink(path));
-  return copy.Commit();
+  const std::string name = TemporaryName(path);
+  ASSIGN_OR_RETURN(const std::unique_ptr<File> copy, files.Open(name, OpenMode::kCreate, kPrivate));
+  RETURN_IF_ERROR(copy->Append(text));
+  RETURN_IF_ERROR(copy->Sync());
+  RETURN_IF_ERROR(copy->Close());
+  RETURN_IF_ERROR(RenameOver(name, path));  // a crash in between leaves the file as it was
+  return files.SyncDirectory(DirectoryOf(path));
 }
 
 using StepTimes = std::map<std::pair<std::string, int64_t>, double>;

@@ -78,6 +78,15 @@ TEST_F(RunFilesInDirectoryTest, NothingIsAppendedToAnotherNameOfTheFile) {
   EXPECT_GT(Text(execution_).size(), line.size());
 }
 
+TEST_F(RunFilesInDirectoryTest, ADirectoryInThePlaceOfAFileIsNamedWithARemedy) {
+  for (const std::string& name : {directory_ + "/metrics.jsonl", execution_}) {
+    ASSERT_OK(CreateDirectories(PosixFileSystem(), name));
+    EXPECT_THAT(Create(), testing::StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr(name)));
+    ASSERT_OK(PosixFileSystem().RemoveDirectory(name));
+  }
+  EXPECT_OK(Create());
+}
+
 TEST_F(RunFilesInDirectoryTest, NothingIsAppendedThroughASymbolicLink) {
   const std::string other = directory_ + "/other";
   ASSERT_OK(WriteFileAtomically(PosixFileSystem(), other, ""));
