@@ -5,10 +5,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "core/comm/agree.h"
 #include "core/comm/collectives.h"
 #include "core/io/file_system.h"
@@ -21,6 +24,7 @@
 #include "pipelines/program/configuration.h"
 #include "pipelines/program/long_evaluation.h"
 #include "pipelines/program/program.h"
+#include "pipelines/stored/choose_path.h"
 #include "pipelines/stored/phase_name.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/stored_weights.h"
@@ -46,8 +50,9 @@ namespace reprise {
 namespace {
 
 struct ReproduceFlags {
-  std::string run_path, mode = "replay", model_path, data_path, held_out_path, process_command, init_from;
-  int64_t from_step = 1, steps = 0;  // of training; 0 steps: all remaining ones
+  std::string run_path, mode = "replay", process_command, init_from;
+  std::vector<std::string> model_paths, data_paths, held_out_paths;  // of which each run has one
+  int64_t from_step = 1, steps = 0;                                  // of training; 0 steps: all remaining ones
   std::optional<int64_t> threads;
   std::optional<int64_t> samples;  // of a sweep
 };
@@ -163,9 +168,13 @@ absl::StatusOr<rl::Config> ConfigFor(const ReproduceFlags& flags, const CommonFl
   rl::Config config = run.config;
   RETURN_IF_ERROR(OverrideExecution(common.keys, &config));
   if (flags.threads) config.execution.threads = *flags.threads;
-  RETURN_IF_ERROR(TakePath("--model", flags.model_path, &config));
-  RETURN_IF_ERROR(TakePath("--data", flags.data_path, &config));
-  RETURN_IF_ERROR(TakePath("--held-out", flags.held_out_path, &config));
+  for (const auto& [flag, given] : {std::pair("--model", &flags.model_paths),
+                                    {"--data", &flags.data_paths},
+                                    {"--held-out", &flags.held_out_paths}}) {
+    absl::StatusOr<std::string> path = ChoosePath(flag, *given, run);
+    if (!path.ok()) return WithContext(path.status(), flags.run_path);
+    RETURN_IF_ERROR(TakePath(flag, *path, &config));
+  }
   RETURN_IF_ERROR(TakeProcessCommand(flags, &config));
   RETURN_IF_ERROR(rl::CheckConfig(config, ranks));
   RETURN_IF_ERROR(CheckPathsAreGiven(config));
@@ -265,12 +274,12 @@ absl::StatusOr<RunVerdict> ReproduceRun(const ReproduceFlags& flags, const Commo
 absl::StatusOr<ReproduceFlags> FlagsForTrial(ReproduceFlags flags, const std::string& name) {
   flags.run_path = JoinPath(TrialDirectory(flags.run_path, name), "run.h5");
   ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(flags.run_path));
-  const auto drop_unread = [&](absl::string_view flag, std::string& given) {
+  const auto drop_unread = [&](absl::string_view flag, std::vector<std::string>& given) {
     if (rl::PathKeyOf(flag, run.config).path(run.config).empty()) given.clear();
   };
-  drop_unread("--model", flags.model_path);
-  drop_unread("--data", flags.data_path);
-  drop_unread("--held-out", flags.held_out_path);
+  drop_unread("--model", flags.model_paths);
+  drop_unread("--data", flags.data_paths);
+  drop_unread("--held-out", flags.held_out_paths);
   if (run.config.process.command.empty()) flags.process_command.clear();
   return flags;
 }
@@ -291,7 +300,21 @@ void PrintSweepVerdict(const SweepCheck& check, const std::string& difference, i
   }
 }
 
-// Verifies the table against the trials, and executes some of them again. Collective.
+// Gives all ranks what rank 0 has found. Collective.
+absl::Status ShareCheck(Communicator& comm, SweepCheck* check) {
+  const std::string mine =
+      absl::StrCat(check->difference.empty() ? "" : "differs", "\n", absl::StrJoin(check->sampled, "\n"));
+  ASSIGN_OR_RETURN(const std::string text, BroadcastBytes(comm, 0, mine));
+  if (comm.rank() == 0) return absl::OkStatus();
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  check->difference = lines[0];
+  check->sampled.assign(lines.begin() + 1, lines.end());
+  std::erase(check->sampled, "");
+  return absl::OkStatus();
+}
+
+// Verifies the table against the trials, and executes some of them again. The first rank alone does the former.
+// Collective.
 absl::StatusOr<int> ReproduceSweep(const ReproduceFlags& flags, const CommonFlags& common, Communicator& comm,
                                    Logger& logger) {
   constexpr int64_t kSamples = 2;
@@ -304,8 +327,12 @@ absl::StatusOr<int> ReproduceSweep(const ReproduceFlags& flags, const CommonFlag
   }
   StageProgress progress(&logger, "for the table");
   const auto report = [&](absl::string_view what, int64_t done, int64_t all) { progress.Update(what, done, all); };
-  ASSIGN_OR_RETURN(const SweepCheck check, AgreeOk(comm, CheckSweep(PosixFileSystem(), flags.run_path,
-                                                                    flags.samples.value_or(kSamples), report)));
+  absl::StatusOr<SweepCheck> found = SweepCheck();
+  if (comm.rank() == 0) {
+    found = CheckSweep(PosixFileSystem(), flags.run_path, flags.samples.value_or(kSamples), report);
+  }
+  ASSIGN_OR_RETURN(SweepCheck check, AgreeOk(comm, std::move(found)));
+  RETURN_IF_ERROR(ShareCheck(comm, &check));
   if (watchdog != nullptr) watchdog->Enter({.kind = RunPhase::kSweep});
   std::string difference = check.difference;
   int64_t steps = 0;
@@ -359,7 +386,7 @@ int main(int argc, char** argv) {
       "replay: uses the stored tokens or actions, and what growing networks reported, and recomputes the rest; "
       "regenerate: samples, and trains such networks, again",
       {.shows_default = true, .check = reprise::OneOf({"replay", "regenerate"})});
-  command_line.Add("--model", flags.model_path, "The model directory of a run that started from one");
+  command_line.AddRepeated("--model", flags.model_paths, "The model directory of a run that started from one");
   command_line.Add("--from-step", flags.from_step,
                    "Checks from this training step on, starting from the checkpoint before it if there is one",
                    {.check = reprise::AtLeast(1)});
@@ -368,9 +395,10 @@ int main(int argc, char** argv) {
   command_line.Add(
       "--init-from", flags.init_from,
       "The run that this one began with, as in train: RUN.h5 or RUN.h5@STEP, or the directory of adapters");
-  command_line.Add("--data", flags.data_path,
-                   "The file of problems, the folder of CIFAR-10 or the file of stories of a run that read one");
-  command_line.Add("--held-out", flags.held_out_path, "The file of held-out problems of a run that read one");
+  command_line.AddRepeated("--data", flags.data_paths,
+                           "The file of problems, the folder of CIFAR-10 or the file of stories of a run that read "
+                           "one; of several, each trial of a sweep takes the one that it has read");
+  command_line.AddRepeated("--held-out", flags.held_out_paths, "The file of held-out problems of a run that read one");
   command_line.Add("--process-command", flags.process_command,
                    "To regenerate a run with an external process: its command on this machine; the stored one is "
                    "printed and never executed");

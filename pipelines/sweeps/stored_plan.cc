@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/config/field_list.h"
 #include "core/config/resolve.h"
 #include "core/config/unknown_name.h"
@@ -144,6 +145,37 @@ absl::StatusOr<StoredPlan> Parse(absl::string_view text) {
   return plan;
 }
 
+// The files at the paths of configurations, of which each is read once: most trials have the same model.
+class PathDigests {
+ public:
+  // Returns the configuration's files, by name; none if one of them cannot be read.
+  std::vector<ExternalFile> FilesOf(const rl::Config& config) {
+    std::vector<ExternalFile> files;
+    for (const rl::PathKey& key : rl::PathKeys()) {
+      const absl::StatusOr<std::vector<ExternalFile>>& at_path = FilesAt(key, config);
+      if (!at_path.ok()) return {};
+      files.insert(files.end(), at_path->begin(), at_path->end());
+    }
+    std::sort(files.begin(), files.end(), [](const ExternalFile& a, const ExternalFile& b) { return a.name < b.name; });
+    return files;
+  }
+
+ private:
+  const absl::StatusOr<std::vector<ExternalFile>>& FilesAt(const rl::PathKey& key, rl::Config config) {
+    const std::string place =
+        absl::StrCat(key.section, ".", key.key, "\n", key.path(config), "\n", absl::StrJoin(key.files(config), "\n"));
+    const auto known = known_.find(place);
+    if (known != known_.end()) return known->second;
+    const absl::StatusOr<std::vector<rl::ExternalFile>> read = rl::DigestFilesAt(key, config);
+    if (!read.ok()) return known_.emplace(place, read.status()).first->second;
+    std::vector<ExternalFile> files;
+    for (const rl::ExternalFile& file : *read) files.push_back({file.name, file.sha256});
+    return known_.emplace(place, std::move(files)).first->second;
+  }
+
+  std::map<std::string, absl::StatusOr<std::vector<ExternalFile>>> known_;
+};
+
 }  // namespace
 
 StoredPlan StoredPlanOf(const SweepPlan& plan) {
@@ -178,18 +210,10 @@ std::string FirstOtherFile(const std::vector<ExternalFile>& a, const std::vector
 }
 
 void AddFiles(const SweepPlan& plan, StoredPlan* stored) {
-  std::map<std::string, std::vector<ExternalFile>> read;  // by the paths
+  PathDigests digests;
   for (size_t i = 0; i < plan.trials.size(); ++i) {
-    rl::Config config = plan.trials[i].config.config;
-    std::string paths;
-    for (const rl::PathKey& key : rl::PathKeys()) absl::StrAppend(&paths, key.path(config), "\n");
-    const auto [known, is_new] = read.emplace(paths, std::vector<ExternalFile>());
-    const absl::StatusOr<std::vector<rl::ExternalFile>> files =
-        is_new ? rl::DigestInputFiles(config) : std::vector<rl::ExternalFile>();
-    for (const rl::ExternalFile& file : files.value_or(std::vector<rl::ExternalFile>())) {
-      known->second.push_back({file.name, file.sha256});
-    }
-    SetFiles(StoredText(config), known->second, plan.axes, &stored->trials[i]);
+    const rl::Config& config = plan.trials[i].config.config;
+    SetFiles(StoredText(config), digests.FilesOf(config), plan.axes, &stored->trials[i]);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "rl/run/input_files.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -8,7 +9,6 @@
 #include "core/io/file_system.h"
 #include "core/status/status_macros.h"
 #include "rl/completions/model_files.h"
-#include "rl/run/path_keys.h"
 
 namespace reprise::rl {
 namespace {
@@ -30,13 +30,20 @@ absl::Status AppendFiles(const std::string& path, std::vector<std::string> names
 
 }  // namespace
 
-absl::StatusOr<std::vector<ExternalFile>> DigestInputFiles(const Config& config) {
+absl::StatusOr<std::vector<ExternalFile>> DigestFilesAt(const PathKey& key, const Config& config) {
+  if (key.flag == "--model") return DigestModelFiles(config.model);
   Config copy = config;
-  ASSIGN_OR_RETURN(std::vector<ExternalFile> files, DigestModelFiles(config.model));
+  std::vector<ExternalFile> files;
+  const std::string& path = key.path(copy);
+  if (!path.empty()) RETURN_IF_ERROR(AppendFiles(path, key.files(config), &files));
+  return files;
+}
+
+absl::StatusOr<std::vector<ExternalFile>> DigestInputFiles(const Config& config) {
+  std::vector<ExternalFile> files;
   for (const PathKey& key : PathKeys()) {
-    const std::string& path = key.path(copy);
-    if (path.empty() || key.flag == "--model") continue;
-    RETURN_IF_ERROR(AppendFiles(path, key.files(config), &files));
+    ASSIGN_OR_RETURN(std::vector<ExternalFile> at_path, DigestFilesAt(key, config));
+    std::move(at_path.begin(), at_path.end(), std::back_inserter(files));
   }
   std::sort(files.begin(), files.end(), [](const ExternalFile& a, const ExternalFile& b) { return a.name < b.name; });
   return files;

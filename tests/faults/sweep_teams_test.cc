@@ -233,6 +233,9 @@ TEST(SweepTeamsTest, ARankThatIsStoppedOutsideOfTrialsIsNoticed) {
   EXPECT_THAT(sweep.err, HasSubstr("the watchdog ended the sweep: rank 0 (host "));
   ASSERT_EQ(Sweep(directory, {.ranks = 2}).exit_code, 0);
   EXPECT_EQ(TableIn(directory), QuietTable());
+  // The first rank alone reads the table: no other can be stopped there.
+  const ProcessResult whole = stopped("open sweep.h5", 1, {"pipelines/reproduce", directory, "--samples", "0"});
+  EXPECT_EQ(whole.exit_code, 0) << whole.err;
   const ProcessResult reproduction =
       stopped("open trials/", 1, {"pipelines/reproduce", directory, "--set", "execution.watchdog_seconds=2"});
   EXPECT_EQ(reproduction.exit_code, 75) << reproduction.err;
