@@ -2,12 +2,16 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "core/io/directory_entry.h"
 #include "data/artifact/table_file.h"
 
 namespace reprise {
 
 bool IsSweepFolder(FileSystem& files, const std::string& directory) {
-  return files.Stat(JoinPath(directory, kPlanFile)).ok();
+  const std::string plan = JoinPath(directory, kPlanFile);
+  if (files.Stat(plan).ok()) return true;
+  const absl::StatusOr<DirectoryEntry> entry = LookUp(plan);
+  return entry.ok() && entry->is_link;  // one that leads nowhere
 }
 
 absl::Status CheckIsInNoSweep(FileSystem& files, const std::string& directory) {

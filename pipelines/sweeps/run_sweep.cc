@@ -108,7 +108,7 @@ class Sweep {
 absl::StatusOr<PendingTrials> Sweep::Open() {
   // A check reads no files: it takes all of them from the sweep's plan, if there is one.
   if (!request_.check) AddFiles(request_.plan, &plan_);
-  TakeStoredFiles(files_, request_.output, &plan_);
+  TakeStoredFiles(files_, request_.output, request_.plan, &plan_);
   RETURN_IF_ERROR(CheckFolder(files_, request_.output, plan_));
   if (request_.check) return PendingTrials();
   RETURN_IF_ERROR(OpenFolder(files_, request_.output, plan_));

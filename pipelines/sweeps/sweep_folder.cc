@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
+#include "core/io/directory_entry.h"
 #include "core/io/read_file.h"
 #include "core/parallel/activity.h"
 #include "core/status/conditions.h"
@@ -15,12 +16,13 @@
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/sweeps/table_markdown.h"
 #include "pipelines/sweeps/table_streams.h"
+#include "pipelines/sweeps/trial_facts.h"
+#include "pipelines/sweeps/trial_outcome.h"
 
 namespace reprise {
 namespace {
 
 constexpr int64_t kMostPlanBytes = int64_t{1} << 27;
-constexpr int64_t kMostTableBytes = int64_t{1} << 34;
 
 absl::Status DifferentSweep(const std::string& directory, absl::string_view difference) {
   return absl::FailedPreconditionError(absl::StrCat(directory, " contains another sweep: ", difference,
@@ -32,6 +34,28 @@ absl::StatusOr<StoredPlan> ParseStoredPlan(const std::string& directory, const s
   if (plan.ok()) return plan;
   return absl::DataLossError(absl::StrCat(JoinPath(directory, kPlanFile), ": ", plan.status().message(),
                                           "; remove it, and the command that started the sweep writes it again"));
+}
+
+// FailedPrecondition, with a remedy, if a name that a sweep writes in its folder belongs to something else: a link,
+// which leads out of the folder, a directory in the place of a file, or a file in that of a directory.
+absl::Status CheckPlaces(const std::string& directory, const StoredPlan& plan) {
+  for (const char* const name : {kPlanFile, kTableFile, kCsvFile, kMarkdownFile}) {
+    RETURN_IF_ERROR(CheckTakesFile(JoinPath(directory, name)));
+  }
+  for (const char* const name : {"trials", "dealing", "watchdog"}) {
+    RETURN_IF_ERROR(CheckTakesDirectory(JoinPath(directory, name)));
+  }
+  for (const PlannedTrial& trial : plan.trials) {
+    RETURN_IF_ERROR(CheckTakesDirectory(TrialDirectory(directory, trial.name)));
+  }
+  return absl::OkStatus();
+}
+
+// What follows from a trial's configuration and files is altered where it does not.
+absl::Status AlteredPlan(const std::string& directory, const PlannedTrial& trial, absl::string_view what) {
+  return absl::DataLossError(absl::StrCat(JoinPath(directory, kPlanFile), ": the ", what, " of trial ", trial.name,
+                                          " is not that of its configuration and files, so that the plan was altered; "
+                                          "remove it, and the command that started the sweep writes it again"));
 }
 
 // How a stored plan is related to one with the same trials.
@@ -68,6 +92,9 @@ absl::StatusOr<PlanChange> CompareWithStored(const std::string& directory, const
       return DifferentSweep(directory, absl::StrCat("its trial ", ours.name, " has another configuration"));
     }
     RETURN_IF_ERROR(CheckSameFiles(directory, theirs, ours));
+    if (theirs.seed != ours.seed) return AlteredPlan(directory, ours, "seed");
+    const bool has_same_files = theirs.files == ours.files;
+    if (has_same_files && theirs.problem != ours.problem) return AlteredPlan(directory, ours, "problem");
     if (!theirs.files.empty() || ours.files.empty()) continue;
     stored.trials[i].files = ours.files;  // which could not be read before, and what depends on them
     stored.trials[i].problem = ours.problem;
@@ -81,9 +108,10 @@ absl::StatusOr<PlanChange> CompareWithStored(const std::string& directory, const
 absl::Status WriteIfOther(FileSystem& files, const std::string& path, const std::string& bytes) {
   absl::Status written;
   for (int attempt = 0; attempt < 10; ++attempt) {
-    const absl::StatusOr<std::string> stored = ReadFile(files, path, kMostTableBytes);
-    if (stored.ok() && *stored == bytes) return absl::OkStatus();
-    const absl::Status removed = stored.ok() ? files.Unlink(path) : absl::OkStatus();
+    RETURN_IF_ERROR(CheckTakesFile(path));
+    ASSIGN_OR_RETURN(const bool is_written, HasContents(files, path, bytes));
+    if (is_written) return absl::OkStatus();
+    const absl::Status removed = files.Unlink(path);
     if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
     written = WriteFileAtomically(files, path, bytes);
     if (!absl::IsAlreadyExists(written)) return written;
@@ -94,7 +122,7 @@ absl::Status WriteIfOther(FileSystem& files, const std::string& path, const std:
 // AlreadyExists for a file with the name of a sweep's table in a directory without a plan, unless sweep.h5 shows that
 // it is that of a sweep, which has lost its plan: it would be replaced.
 absl::Status CheckHasNoForeignTable(FileSystem& files, const std::string& directory) {
-  const absl::StatusOr<std::string> table = ReadFile(files, JoinPath(directory, kTableFile), kMostTableBytes);
+  const absl::StatusOr<std::string> table = ReadTableFile(files, JoinPath(directory, kTableFile));
   if (table.ok() && ParseTableFile(*table, kTableFile).ok()) return absl::OkStatus();
   for (const char* const name : {kTableFile, kCsvFile, kMarkdownFile}) {
     ASSIGN_OR_RETURN(const bool exists, Exists(files, JoinPath(directory, name)));
@@ -116,6 +144,7 @@ std::string JobOf(const char* variable) {
 absl::Status CheckFolder(FileSystem& files, const std::string& directory, const StoredPlan& plan) {
   RETURN_IF_ERROR(CheckIsNoFile(directory));
   RETURN_IF_ERROR(CheckIsInNoSweep(files, directory));
+  RETURN_IF_ERROR(CheckPlaces(directory, plan));
   if (!files.Stat(directory).ok()) return absl::OkStatus();
   const std::string path = JoinPath(directory, kPlanFile);
   ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
@@ -144,16 +173,14 @@ absl::Status OpenFolder(FileSystem& files, const std::string& directory, const S
   return CreateDirectories(files, JoinPath(directory, "trials"));
 }
 
-void TakeStoredFiles(FileSystem& files, const std::string& directory, StoredPlan* plan) {
+void TakeStoredFiles(FileSystem& files, const std::string& directory, const SweepPlan& sweep, StoredPlan* plan) {
   const absl::StatusOr<StoredPlan> stored = ReadPlan(files, directory);
   if (!stored.ok() || stored->trials.size() != plan->trials.size()) return;  // for CheckFolder to report
   for (size_t i = 0; i < plan->trials.size(); ++i) {
     const PlannedTrial& theirs = stored->trials[i];
     PlannedTrial& ours = plan->trials[i];
-    if (!ours.files.empty() || theirs.config_sha256 != ours.config_sha256) continue;
-    ours.files = theirs.files;
-    ours.problem = theirs.problem;
-    ours.settings = theirs.settings;
+    if (!ours.files.empty() || theirs.files.empty() || theirs.config_sha256 != ours.config_sha256) continue;
+    SetFiles(StoredText(sweep.trials[i].config.config), theirs.files, plan->axes, &ours);
   }
 }
 
@@ -214,6 +241,7 @@ absl::StatusOr<StoredPlan> ReadPlan(FileSystem& files, const std::string& direct
   const std::string path = JoinPath(directory, kPlanFile);
   const absl::StatusOr<std::string> text = ReadFile(files, path, kMostPlanBytes);
   if (absl::IsNotFound(text.status())) {
+    RETURN_IF_ERROR(CheckIsNoLink(path));  // one that leads nowhere
     return absl::NotFoundError(absl::StrCat(directory, " is not the folder of a sweep: it has no ", kPlanFile));
   }
   RETURN_IF_ERROR(text.status());
@@ -233,6 +261,18 @@ absl::StatusOr<std::vector<TrialOutcome>> ReadOutcomes(FileSystem& files, const 
   return outcomes;
 }
 
+absl::StatusOr<bool> HasContents(FileSystem& files, const std::string& path, const std::string& bytes) {
+  const absl::StatusOr<FileInfo> info = files.Stat(path);
+  if (absl::IsNotFound(info.status())) return false;
+  RETURN_IF_ERROR(info.status());
+  const int64_t size = static_cast<int64_t>(bytes.size());
+  if (info->is_directory || info->size != size) return false;
+  const absl::StatusOr<std::string> stored = ReadFile(files, path, size);
+  if (absl::IsNotFound(stored.status())) return false;
+  RETURN_IF_ERROR(stored.status());
+  return *stored == bytes;
+}
+
 absl::StatusOr<TableBytes> EncodeTable(const SweepTable& table) {
   TableBytes bytes;
   ASSIGN_OR_RETURN(bytes.h5, EncodeTableFile(PlanText(table.plan), StreamsOf(table)));
@@ -249,6 +289,7 @@ absl::Status WriteTable(FileSystem& files, const std::string& directory, const T
 
 absl::Status RemoveTable(FileSystem& files, const std::string& directory) {
   for (const char* const name : {kTableFile, kCsvFile, kMarkdownFile}) {
+    RETURN_IF_ERROR(CheckTakesFile(JoinPath(directory, name)));
     const absl::Status removed = files.Unlink(JoinPath(directory, name));
     if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
   }

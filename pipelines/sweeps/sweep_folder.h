@@ -21,6 +21,7 @@
 #include "core/io/file_system.h"
 #include "pipelines/stored/of_sweep.h"
 #include "pipelines/sweeps/stored_plan.h"
+#include "pipelines/sweeps/sweep_plan.h"
 #include "pipelines/sweeps/sweep_table.h"
 
 namespace reprise {
@@ -33,14 +34,17 @@ inline constexpr char kMarkdownFile[] = "sweep.md";
 // nothing. FailedPrecondition, naming the first difference and a remedy, if it holds another sweep, or this one with
 // other files that its trials read; AlreadyExists if it holds a run, or a table that is not known to be a sweep's;
 // InvalidArgument if it is among another sweep's trials. A directory that has lost its plan is free: its trials are
-// known by their own configurations.
+// known by their own configurations. FailedPrecondition, naming it, also for a link, or something of another kind,
+// where the sweep writes a file or a directory: nothing outside of the folder is written or removed. DataLoss for a
+// plan that gives a trial another seed or problem than its configuration and files have.
 absl::Status CheckFolder(FileSystem& files, const std::string& directory, const StoredPlan& plan);
 
 // The same; creates what is missing.
 absl::Status OpenFolder(FileSystem& files, const std::string& directory, const StoredPlan& plan);
 
-// Completes the plan's trials whose files cannot be read now, by those of the plan in the directory, if there is one.
-void TakeStoredFiles(FileSystem& files, const std::string& directory, StoredPlan* plan);
+// Completes the plan's trials whose files cannot be read now, by the digests in the plan in the directory, if there is
+// one; what depends on them is derived again. `sweep`: what `plan` was made of.
+void TakeStoredFiles(FileSystem& files, const std::string& directory, const SweepPlan& sweep, StoredPlan* plan);
 
 // Makes the stored plan this one, which has the same trials; files of theirs that could not be read before may have
 // appeared, and it may compare them in another way: then it returns true. The table, which is no longer theirs, is
@@ -70,6 +74,9 @@ struct TableBytes {
 };
 
 absl::StatusOr<TableBytes> EncodeTable(const SweepTable& table);
+
+// Returns whether the file has these bytes; of one with another size, nothing is read.
+absl::StatusOr<bool> HasContents(FileSystem& files, const std::string& path, const std::string& bytes);
 
 // Writes the three files; one that has these bytes already stays.
 absl::Status WriteTable(FileSystem& files, const std::string& directory, const TableBytes& bytes);

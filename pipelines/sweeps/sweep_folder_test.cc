@@ -9,6 +9,8 @@
 #include "core/io/read_file.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "pipelines/sweeps/sweep_plan.h"
+#include "pipelines/sweeps/trial_facts.h"
 #include "pipelines/sweeps/trial_remains.h"
 
 namespace reprise {
@@ -29,6 +31,21 @@ StoredPlan PlanOf(const std::string& metric, int64_t seeds = 2) {
                            .settings = {absl::StrCat(seed)}});
   }
   return plan;
+}
+
+// Two trials, with all that follows from their configurations.
+SweepPlan TwoTrials() {
+  SweepPlan sweep = {.axes = {"run.seed"}, .compare = {}, .trials = {}, .also_differing = {}};
+  for (int64_t seed = 1; seed <= 2; ++seed) {
+    Trial trial = {.index = seed - 1,
+                   .name = absl::StrCat(seed - 1, "-seed", seed),
+                   .varied = {0},
+                   .arm = "all",
+                   .settings = {absl::StrCat(seed)}};
+    trial.config.config.run.seed = seed;
+    sweep.trials.push_back(std::move(trial));
+  }
+  return sweep;
 }
 
 class SweepFolderTest : public ::testing::Test {
@@ -82,9 +99,88 @@ TEST_F(SweepFolderTest, AFileThatTrialsReadMayAppearAndMayNotChange) {
   EXPECT_THAT(CheckFolder(files_, directory_, with_file("b")),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("data/problems of trial 01-seed2 is another file than when the sweep in")));
-  StoredPlan unread = PlanOf("reward");  // the file is gone again
-  TakeStoredFiles(files_, directory_, &unread);
-  EXPECT_EQ(PlanText(unread), PlanText(with_file("a")));
+}
+
+TEST_F(SweepFolderTest, OfFilesThatAreGoneThePlanHasTheDigestsAndNothingElse) {
+  const SweepPlan sweep = TwoTrials();
+  StoredPlan with_file = StoredPlanOf(sweep);
+  SetFiles(StoredText(sweep.trials[1].config.config), {{"data/problems", Sha256("a")}}, sweep.axes,
+           &with_file.trials[1]);
+  Write(kPlanFile, PlanText(with_file));
+  StoredPlan unread = StoredPlanOf(sweep);
+  TakeStoredFiles(files_, directory_, sweep, &unread);
+  EXPECT_EQ(PlanText(unread), PlanText(with_file));
+
+  // By another problem, trials of other data would be compared, and those of equal data not.
+  for (size_t i = 0; i < 2; ++i) {
+    StoredPlan forged = with_file;
+    forged.trials[i].problem = "0123456789ab";
+    ASSERT_OK(files_.Unlink(JoinPath(directory_, kPlanFile)));
+    Write(kPlanFile, PlanText(forged));
+    unread = StoredPlanOf(sweep);
+    TakeStoredFiles(files_, directory_, sweep, &unread);
+    EXPECT_EQ(PlanText(unread), PlanText(with_file));
+    EXPECT_THAT(CheckFolder(files_, directory_, unread),
+                StatusIs(absl::StatusCode::kDataLoss,
+                         HasSubstr(absl::StrCat("plan.json: the problem of trial ", sweep.trials[i].name,
+                                                " is not that of its configuration and files, so that the plan was "
+                                                "altered; remove it, and the command"))));
+  }
+}
+
+// Whoever can write to the folder must not lead the sweep out of it.
+TEST_F(SweepFolderTest, ALinkOrAThingOfAnotherKindIsNeitherFollowedNorReplaced) {
+  const std::string outside = absl::StrCat(::testing::TempDir(), "/outside_of_the_sweep");
+  const auto is_refused = [](const std::string& what) {
+    return StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(what));
+  };
+  for (const bool has_plan : {false, true}) {
+    for (const char* const name :
+         {"trials", "trials/00-seed1", "watchdog", "dealing", "sweep.h5", "sweep.csv", "sweep.md", "plan.json"}) {
+      for (const std::string& target : {outside, std::string("nowhere"), std::string(name)}) {
+        std::filesystem::remove_all(directory_);
+        std::filesystem::remove_all(outside);
+        std::filesystem::create_directories(outside);
+        ASSERT_OK(CreateDirectories(files_, directory_));
+        const absl::Status opened = has_plan ? OpenFolder(files_, directory_, PlanOf("reward")) : absl::OkStatus();
+        ASSERT_OK(opened);
+        const std::string path = JoinPath(directory_, name);
+        ASSERT_OK(CreateDirectories(files_, DirectoryOf(path)));
+        std::filesystem::remove_all(path);
+        std::filesystem::create_symlink(target, path);
+        for (const auto check : {CheckFolder, OpenFolder}) {
+          EXPECT_THAT(check(files_, directory_, PlanOf("reward")), is_refused(path + " is a symbolic link"));
+        }
+        EXPECT_TRUE(std::filesystem::is_empty(outside)) << name;
+      }
+    }
+  }
+  std::filesystem::remove_all(directory_);
+  for (const char* const name : {"trials", "trials/00-seed1"}) {
+    Write(name, "notes");
+    EXPECT_THAT(CheckFolder(files_, directory_, PlanOf("reward")),
+                is_refused(absl::StrCat("/", name, " is no directory, and files are written below it: move it away")));
+    std::filesystem::remove(JoinPath(directory_, name));
+  }
+  for (const char* const name : {"sweep.h5", "sweep.csv", "sweep.md", "plan.json"}) {
+    ASSERT_OK(CreateDirectories(files_, JoinPath(directory_, name)));
+    EXPECT_THAT(CheckFolder(files_, directory_, PlanOf("reward")),
+                is_refused(absl::StrCat("/", name, " is a directory, and a file is written there: move it away")));
+    EXPECT_THAT(WriteTable(files_, directory_, {"h5", "csv", "md"}).ok(), name == std::string("plan.json"));
+    EXPECT_EQ(RemoveTable(files_, directory_).ok(), name == std::string("plan.json"));
+    std::filesystem::remove(JoinPath(directory_, name));
+  }
+}
+
+// 2 TiB of nothing.
+TEST_F(SweepFolderTest, AHugeFileInThePlaceOfATableIsNotRead) {
+  Write(kCsvFile, "");
+  std::filesystem::resize_file(JoinPath(directory_, kCsvFile), uintmax_t{1} << 41);
+  ASSERT_OK_AND_ASSIGN(const bool is_same, HasContents(files_, JoinPath(directory_, kCsvFile), "csv"));
+  EXPECT_FALSE(is_same);
+  ASSERT_OK(WriteTable(files_, directory_, {"h5", "csv", "md"}));
+  ASSERT_OK_AND_ASSIGN(const std::string csv, ReadFile(files_, JoinPath(directory_, kCsvFile), 100));
+  EXPECT_EQ(csv, "csv");
 }
 
 TEST_F(SweepFolderTest, AFileThatIsNotKnownToBeASweepsIsNotReplaced) {

@@ -144,9 +144,6 @@ std::vector<Setting> OwnSettings(const Combination& combination) {
   return settings;
 }
 
-// Whether a run does not store the value: of a path, and of a preset, whose values are those of its keys.
-bool IsWord(absl::string_view axis) { return rl::FindPathKey(axis) != nullptr || axis == "optimizer.preset"; }
-
 std::vector<std::string> AxesOf(const SweepFile& file) {
   std::vector<std::string> axes;
   const auto add = [&](const std::string& key) {

@@ -93,9 +93,7 @@ bool IsBroughtBy(absl::string_view axis, const std::string& key) {
   return axis == kPreset && (absl::StartsWith(key, "optimizer.") || key == "algorithm.beta");
 }
 
-// A punishment that is off is left out: without that, the tables of earlier sweeps would have other names of problems.
 bool IsOfProblem(absl::string_view line) {
-  if (line == "algorithm.soft_punish_cache = 0" || line == "algorithm.missing_eos_penalty = 0.0") return false;
   const absl::string_view name = line.substr(0, line.find(' '));
   const size_t dot = name.find('.');
   return dot != absl::string_view::npos && rl::DescribesProblem(name.substr(0, dot), name.substr(dot + 1));
@@ -169,6 +167,8 @@ std::string SettingSuffix(absl::string_view axis, absl::Span<const ExternalFile>
   const std::string digest = path == nullptr ? "" : PathDigest(*path, files);
   return digest.empty() ? "" : absl::StrCat(" ", digest);
 }
+
+bool IsWord(absl::string_view axis) { return rl::FindPathKey(axis) != nullptr || axis == kPreset; }
 
 bool IsSetting(absl::string_view axis, const std::string& planned, const std::string& derived) {
   if (axis == kPreset) return true;

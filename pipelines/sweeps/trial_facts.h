@@ -47,6 +47,9 @@ std::string ProblemOf(const std::string& text, absl::Span<const ExternalFile> fi
 // files are known.
 std::string SettingSuffix(absl::string_view axis, absl::Span<const ExternalFile> files);
 
+// Whether a run does not store the value: of a path, and of a preset, whose values are those of its keys.
+bool IsWord(absl::string_view axis);
+
 // Whether a setting of the plan is that of the facts. Of a path, and of optimizer.preset, which runs do not store, the
 // word of the sweep's file is free.
 bool IsSetting(absl::string_view axis, const std::string& planned, const std::string& derived);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "core/config/literal.h"
 #include "core/digest/sha256.h"
+#include "core/io/directory_entry.h"
 #include "core/io/read_file.h"
 #include "core/parallel/activity.h"
 #include "core/random/draw.h"
@@ -20,13 +21,12 @@
 #include "pipelines/sweeps/stored_plan.h"
 #include "pipelines/sweeps/sweep_folder.h"
 #include "pipelines/sweeps/sweep_table.h"
+#include "pipelines/sweeps/trial_outcome.h"
 
 namespace reprise {
 namespace {
 
 constexpr absl::string_view kOtherPlan = "the plan: sweep.h5 has another one than plan.json";
-
-constexpr int64_t kMostTableBytes = int64_t{1} << 34;
 
 template <typename T>
 std::string Numbers(const StreamTable& table, int column, int64_t row) {
@@ -107,15 +107,30 @@ std::vector<std::string> Sample(const SweepTable& table, const std::string& tabl
 absl::StatusOr<std::string> TextDifference(FileSystem& files, const std::string& directory,
                                            const TableBytes& computed) {
   for (const auto& [name, bytes] : {std::pair(kCsvFile, &computed.csv), {kMarkdownFile, &computed.markdown}}) {
-    const absl::StatusOr<std::string> read = ReadFile(files, JoinPath(directory, name), kMostTableBytes);
-    if (absl::IsNotFound(read.status())) {
+    const std::string path = JoinPath(directory, name);
+    ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
+    if (!exists) {
+      RETURN_IF_ERROR(CheckIsNoLink(path));
       return absl::FailedPreconditionError(
           absl::StrCat(directory, " has no ", name, ": the command that started the sweep writes it again"));
     }
-    ASSIGN_OR_RETURN(const std::string stored, read);
-    if (stored != *bytes) return absl::StrCat(name, " is not that of the table");
+    ASSIGN_OR_RETURN(const bool is_same, HasContents(files, path, *bytes));
+    if (!is_same) return absl::StrCat(name, " is not that of the table");
   }
   return std::string();
+}
+
+// FailedPrecondition, naming the first, if a trial has neither a run nor a failure: there is nothing to compare.
+absl::Status CheckAllHaveEnded(const std::string& directory, const StoredPlan& plan,
+                               const std::vector<TrialOutcome>& outcomes) {
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i].status != TrialStatus::kUnfinished) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(TrialDirectory(directory, plan.trials[i].name),
+                     " has no run.h5, so that the sweep is not complete: restore it, or let the command that started "
+                     "the sweep execute the trial again"));
+  }
+  return absl::OkStatus();
 }
 
 // Describes a run among the trials that the plan does not have: its row was removed. "" if there is none.
@@ -151,8 +166,9 @@ absl::StatusOr<SweepCheck> CheckSweep(FileSystem& files, const std::string& dire
                                       const TableProgress& progress) {
   ASSIGN_OR_RETURN(const StoredPlan plan, ReadPlan(files, directory));
   const std::string path = JoinPath(directory, kTableFile);
-  const absl::StatusOr<std::string> stored = ReadFile(files, path, kMostTableBytes);
+  const absl::StatusOr<std::string> stored = ReadTableFile(files, path);
   if (absl::IsNotFound(stored.status())) {
+    RETURN_IF_ERROR(CheckIsNoLink(path));
     return absl::FailedPreconditionError(absl::StrCat(
         directory, " has no ", kTableFile, ": the sweep is not complete; the command that started it continues it"));
   }
@@ -167,6 +183,7 @@ absl::StatusOr<SweepCheck> CheckSweep(FileSystem& files, const std::string& dire
     RETURN_IF_ERROR(CheckCheckpoints(files, TrialDirectory(directory, plan.trials[i].name)));
     MarkActivity();
   }
+  RETURN_IF_ERROR(CheckAllHaveEnded(directory, plan, outcomes));
   const auto is_done = [](const TrialOutcome& outcome) { return outcome.status == TrialStatus::kDone; };
   if (std::none_of(outcomes.begin(), outcomes.end(), is_done)) {
     return absl::FailedPreconditionError(
