@@ -1,6 +1,8 @@
 #include "pipelines/stored/model_task.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -19,10 +21,17 @@ namespace {
 
 constexpr int64_t kFormat = 1, kMostBytes = int64_t{1} << 24;
 
+constexpr absl::string_view kMembers[] = {"format", "numeric_contract", "config", "files"};
+
 absl::StatusOr<ModelTask> Parse(const std::string& text) {
   ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
   ASSIGN_OR_RETURN(const JsonValue format, document.root().Get("format"));
   RETURN_IF_ERROR(format.Integer(kFormat, kFormat).status());
+  ASSIGN_OR_RETURN(const auto all, document.root().Members());
+  for (const auto& [name, value] : all) {
+    if (std::find(std::begin(kMembers), std::end(kMembers), name) != std::end(kMembers)) continue;
+    return absl::DataLossError(absl::StrCat("it has the unknown member \"", name, "\": remove it"));
+  }
   ModelTask task;
   ASSIGN_OR_RETURN(const JsonValue contract, document.root().Get("numeric_contract"));
   ASSIGN_OR_RETURN(task.numeric_contract, contract.Integer(1, std::numeric_limits<int64_t>::max()));

@@ -78,6 +78,8 @@ TEST(ModelTaskTest, RefusesWhatTrainDoesNotWrite) {
               is("execution.threads"));
   EXPECT_THAT(error(R"({"format": 1, "numeric_contract": 2, "config": "", "files": {"data/problems": "12"}})"),
               is("; --config FILE"));
+  EXPECT_THAT(error(R"({"format": 1, "numeric_contract": 2, "config": "", "files": {}, "trust_remote_code": true})"),
+              is("/reprise.json: it has the unknown member \"trust_remote_code\": remove it"));
 }
 
 }  // namespace

@@ -69,7 +69,8 @@ absl::Status HoldOut(const Config& config, const models::Tokenizer& tokenizer, D
   if (split.training.empty() || split.held_out.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("evaluation.held_out_share ", share, " of ", config.data.path, " leaves no problem ",
-                     split.training.empty() ? "for training" : "for evaluations", "; it has ", data->problems.size()));
+                     split.training.empty() ? "for training" : "for evaluations", "; it has ", data->problems.size(),
+                     split.training.empty() ? ": lower" : ": raise", " the share, or give the file more problems"));
   }
   std::vector<data::Task> training;
   for (const int64_t i : split.training) training.push_back(std::move(data->problems[static_cast<size_t>(i)]));

@@ -66,6 +66,11 @@ data::Task ProblemSource::At(const TaskPlace& place) const {
 
 absl::Status ProblemSource::CannotSplit(bool held_out, size_t forms) const {
   const std::string& environment = config_.environment.name;
+  const bool reads_task = environment.empty() || environment == "process";
+  const absl::string_view more = !reads_task                       ? "choose an environment with more problems"
+                                 : config_.data.task == "addition" ? "raise data.max_length"
+                                                                   : "raise data.max_length or data.alphabet_size";
+  const absl::string_view other_share = forms == 1 ? "" : held_out ? ", raise the share" : ", lower the share";
   return absl::InvalidArgumentError(absl::StrCat(
       "evaluation.held_out_share ", config_.evaluation.held_out_share, ": ", kAttempts, " draws of the ",
       environment.empty() ? absl::StrCat("task ", config_.data.task) : absl::StrCat("environment ", environment),
@@ -73,8 +78,7 @@ absl::Status ProblemSource::CannotSplit(bool held_out, size_t forms) const {
       held_out ? "held out" : "left for training",
       "; problems are distinguished by what of their prompts, as the policy reads them, decides the answer, and there "
       "are too few: ",
-      environment.empty() ? "raise data.max_length or data.alphabet_size, or set the share to 0"
-                          : "choose an environment with more problems, or set the share to 0"));
+      more, other_share, ", or set the share to 0"));
 }
 
 absl::StatusOr<data::Task> ProblemSource::Draw(TaskPlace place, bool held_out) const {

@@ -128,6 +128,22 @@ TEST(DrawProblemTest, AnEnvironmentOfOnePromptCannotBeSplitByItsAnswers) {
                "set the share to 0"));
 }
 
+TEST(DrawProblemTest, AShareThatLeavesNothingNamesItsDirectionAndTheKeysThatAreRead) {
+  for (const char* const task : {"addition", "sort"}) {
+    for (const bool held_out : {true, false}) {
+      Config config = Words(held_out ? 1e-9 : 1 - 1e-9);
+      config.data.task = task;
+      config.data.min_length = config.data.max_length = 1;
+      const std::string keys =
+          task == std::string("addition") ? "data.max_length" : "data.max_length or data.alphabet_size";
+      EXPECT_THAT(DrawProblem(config, {1, Purpose::kEvaluationTask, 0, 0}, held_out),
+                  StatusIs(absl::StatusCode::kInvalidArgument,
+                           HasSubstr(absl::StrCat("there are too few: raise ", keys, ", ", held_out ? "raise" : "lower",
+                                                  " the share, or set the share to 0"))));
+    }
+  }
+}
+
 TEST(DrawProblemTest, RejectsOptionsThatTheTaskDoesNotSupport) {
   Config config = Words(0);
   config.data.min_length = 3;

@@ -70,11 +70,11 @@ absl::Status ThoughtTexts::CheckSplit() const {
     held_out += IsHeldOut(static_cast<uint64_t>(evaluation.split_seed), evaluation.held_out_share, question) ? 1 : 0;
   }
   if (std::min(held_out, kTried - held_out) >= kLeast) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("evaluation.held_out_share ", evaluation.held_out_share, ": of ", kTried,
-                   " drawn problems of data.task ", config_.data.task, ", ", held_out, " are held out and ",
-                   kTried - held_out, " are left for training, and each side needs ", kLeast,
-                   ": choose a share that is nearer to 0.5, or raise data.max_length or data.alphabet_size"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "evaluation.held_out_share ", evaluation.held_out_share, ": of ", kTried, " drawn problems of data.task ",
+      config_.data.task, ", ", held_out, " are held out and ", kTried - held_out,
+      " are left for training, and each side needs ", kLeast, held_out < kLeast ? ": raise" : ": lower",
+      " the share, or raise data.max_length", config_.data.task == "addition" ? "" : " or data.alphabet_size"));
 }
 
 std::string ThoughtTexts::WarningOfEvaluations() const {
