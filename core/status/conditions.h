@@ -24,8 +24,9 @@ enum ExitCode : int {
 ExitCode ExitCodeOf(const absl::Status& status);
 
 // The status of a failed system call: "cannot <action> <path>: <text of errno>". ENOENT is NotFound, EEXIST
-// AlreadyExists, ENOSPC, EDQUOT and ENOMEM ResourceExhausted, EACCES, EPERM and EROFS PermissionDenied, the rest
-// Unknown. IsFileError() is true for all of them but NotFound and AlreadyExists.
+// AlreadyExists; ENOTDIR, EISDIR, ELOOP and ENAMETOOLONG, by which the path is wrong and not the disk, InvalidArgument
+// with a remedy; ENOSPC, EDQUOT and ENOMEM ResourceExhausted, EACCES, EPERM and EROFS PermissionDenied, the rest
+// Unknown. IsFileError() is true for all of them but NotFound, AlreadyExists and InvalidArgument.
 absl::Status FileError(int error_number, absl::string_view action, absl::string_view path);
 bool IsFileError(const absl::Status& status);
 
