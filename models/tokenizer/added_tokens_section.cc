@@ -32,6 +32,15 @@ absl::StatusOr<AddedToken> ReadToken(const JsonValue& value) {
   return token;
 }
 
+absl::Status WrongId(const JsonValue& element, const AddedToken& token, int64_t expected, bool is_known) {
+  return element.Error(absl::StrCat(
+      "\"", token.content, "\" has the id ", token.id, ", but Hugging Face's tokenizers give it ", expected, ", ",
+      is_known
+          ? "its id in /model/vocab; write the id there that the model was trained with"
+          : "the next id that is free, as added tokens follow the vocabulary without a hole; list a token for each "
+            "id before it, or write the id that the model was trained with"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<AddedToken>> ReadAddedTokensSection(
@@ -43,12 +52,12 @@ absl::StatusOr<std::vector<AddedToken>> ReadAddedTokensSection(
   int64_t next = static_cast<int64_t>(vocabulary.size());
   for (const JsonValue& element : elements) {
     ASSIGN_OR_RETURN(AddedToken token, ReadToken(element));
-    if (!contents.insert(token.content).second) return element.Error("another token has the same content");
+    if (!contents.insert(token.content).second) return element.Error("another token has the same content; remove one");
     // Hugging Face's tokenizers assign the ids themselves, whatever the file says: a token of the vocabulary keeps its
     // id, and the others follow.
     const auto known = vocabulary.find(token.content);
     const int64_t expected = known == vocabulary.end() ? next : known->second;
-    if (token.id != expected) return element.Error(absl::StrCat("the id is ", token.id, "; expected ", expected));
+    if (token.id != expected) return WrongId(element, token, expected, known != vocabulary.end());
     next = std::max(next, expected + 1);
     result.push_back(std::move(token));
   }

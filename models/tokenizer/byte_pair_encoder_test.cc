@@ -17,10 +17,9 @@ using ::testing::ElementsAre;
 
 // Returns an encoder in which the tokens 'a', 'b' and 'c' are 0, 1 and 2.
 BytePairEncoder Encoder(const std::vector<Merge>& merges) {
-  std::array<int32_t, 256> byte_tokens;
-  byte_tokens.fill(-1);
-  for (int i = 0; i < 3; ++i) byte_tokens['a' + i] = i;
-  return BytePairEncoder(byte_tokens, merges);
+  CharacterTokens characters;
+  characters.any = {{'a', 0}, {'b', 1}, {'c', 2}};
+  return BytePairEncoder(std::move(characters), merges);
 }
 
 std::vector<int32_t> Encoded(const BytePairEncoder& encoder, const std::string& word) {
@@ -46,10 +45,42 @@ TEST(BytePairEncoderTest, AWholeWordComesBeforeAnyMerge) {
   EXPECT_THAT(Encoded(encoder, "abca"), ElementsAre(12, 2, 0));
 }
 
-TEST(BytePairEncoderTest, AByteWithoutATokenIsNamed) {
+TEST(BytePairEncoderTest, ACharacterWithoutATokenIsNamed) {
   std::vector<int32_t> ids;
-  EXPECT_THAT(Encoder({}).Encode("a\xc3", ids),
+  EXPECT_THAT(Encoder({}).Encode("a\u00c3", ids),
+              StatusIs(absl::StatusCode::kInvalidArgument, "the tokenizer has no token for \"\u00c3\""));
+  CharacterTokens byte_tokens;
+  byte_tokens.any = {{'a', 0}};
+  byte_tokens.are_bytes = true;
+  const BytePairEncoder bytes(std::move(byte_tokens), {});
+  EXPECT_THAT(bytes.Encode("a\u00c3", ids),
               StatusIs(absl::StatusCode::kInvalidArgument, "the tokenizer has no token for the byte 0xc3"));
+}
+
+TEST(BytePairEncoderTest, ThePlaceOfACharacterInItsWordChoosesItsToken) {
+  CharacterTokens characters;
+  characters.place_matters = true;
+  characters.first = {{'a', 0}};
+  characters.inner = {{'a', 1}};
+  characters.last = {{'a', 2}};
+  characters.alone = {{'a', 3}};
+  const BytePairEncoder encoder(std::move(characters), {{1, 2, 9}});
+  EXPECT_THAT(Encoded(encoder, "a"), ElementsAre(3));
+  EXPECT_THAT(Encoded(encoder, "aa"), ElementsAre(0, 2));
+  EXPECT_THAT(Encoded(encoder, "aaa"), ElementsAre(0, 9));
+}
+
+TEST(BytePairEncoderTest, ACharacterFallsBackToItsBytesIfEachHasAToken) {
+  BytePairEncoder encoder = Encoder({});
+  std::array<int32_t, 256> bytes;
+  bytes.fill(-1);
+  bytes[0xc3] = 20;
+  bytes[0xa9] = 21;
+  encoder.SetByteFallback(bytes);
+  encoder.SetUnknown({.id = 30, .fuse = true});
+  EXPECT_THAT(Encoded(encoder, "a\u00e9b"), ElementsAre(0, 20, 21, 1));
+  EXPECT_THAT(Encoded(encoder, "a\u00e8zb"), ElementsAre(0, 30, 1));
+  EXPECT_THAT(Encoded(encoder, "z\u00e9b"), ElementsAre(20, 21, 30, 1));  // as Hugging Face's tokenizers do
 }
 
 // A direct implementation of the definition: O(n^2 m).

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "utf8proc.h"
@@ -15,16 +17,46 @@ Character Last(absl::string_view text) {
   return FirstCharacter(text.substr(begin));
 }
 
-bool IsSpace(int32_t code) {
-  return (code >= 0x09 && code <= 0x0d) || code == 0x20 || code == 0x85 || code == 0xa0 || code == 0x1680 ||
-         (code >= 0x2000 && code <= 0x200a) || code == 0x2028 || code == 0x2029 || code == 0x202f || code == 0x205f ||
-         code == 0x3000;
-}
-
 // Returns whether Unicode counts the symbol as alphabetic: letters in circles and squares.
 bool IsEnclosedLetter(int32_t code) {
   return (code >= 0x24b6 && code <= 0x24e9) || (code >= 0x1f130 && code <= 0x1f149) ||
          (code >= 0x1f150 && code <= 0x1f169) || (code >= 0x1f170 && code <= 0x1f189);
+}
+
+// The word characters that Unicode 15.1 and 16 added: utf8proc 2.8 has the tables of Unicode 15.
+constexpr std::pair<int32_t, int32_t> kNewerWordCharacters[] = {
+    {0x897, 0x897},     {0x1c89, 0x1c8a},   {0xa7cb, 0xa7cd},   {0xa7da, 0xa7dc},   {0x105c0, 0x105f3},
+    {0x10d40, 0x10d65}, {0x10d69, 0x10d6d}, {0x10d6f, 0x10d85}, {0x10ec2, 0x10ec4}, {0x10efc, 0x10efc},
+    {0x11380, 0x11389}, {0x1138b, 0x1138b}, {0x1138e, 0x1138e}, {0x11390, 0x113b5}, {0x113b7, 0x113c0},
+    {0x113c2, 0x113c2}, {0x113c5, 0x113c5}, {0x113c7, 0x113ca}, {0x113cc, 0x113d3}, {0x113e1, 0x113e2},
+    {0x116d0, 0x116e3}, {0x11bc0, 0x11be0}, {0x11bf0, 0x11bf9}, {0x11f5a, 0x11f5a}, {0x13460, 0x143fa},
+    {0x16100, 0x16139}, {0x16d40, 0x16d6c}, {0x16d70, 0x16d79}, {0x18cff, 0x18cff}, {0x1ccf0, 0x1ccf9},
+    {0x1e5d0, 0x1e5fa}, {0x2ebf0, 0x2ee5d},
+};
+
+// Letters to which Unicode 16 and 17 gave a lower case, and its distance.
+struct NewerCase {
+  int32_t first, last, distance;
+};
+constexpr NewerCase kNewerCases[] = {
+    {0x1c89, 0x1c89, 1},      {0xa7cb, 0xa7cb, 0x264 - 0xa7cb},
+    {0xa7cc, 0xa7cc, 1},      {0xa7ce, 0xa7ce, 1},
+    {0xa7d2, 0xa7d2, 1},      {0xa7d4, 0xa7d4, 1},
+    {0xa7da, 0xa7da, 1},      {0xa7dc, 0xa7dc, 0x19b - 0xa7dc},
+    {0x10d50, 0x10d65, 0x20}, {0x16ea0, 0x16eb8, 0x1b},
+};
+
+int32_t LowerCase(int32_t code) {
+  const auto* const newer =
+      std::find_if(std::begin(kNewerCases), std::end(kNewerCases),
+                   [code](const NewerCase& range) { return range.first <= code && code <= range.last; });
+  return newer == std::end(kNewerCases) ? utf8proc_tolower(code) : code + newer->distance;
+}
+
+bool IsNewerWordCharacter(int32_t code) {
+  const auto* const range = std::lower_bound(std::begin(kNewerWordCharacters), std::end(kNewerWordCharacters), code,
+                                             [](const auto& range, int32_t code) { return range.second < code; });
+  return range != std::end(kNewerWordCharacters) && range->first <= code;
 }
 
 bool IsWordCharacter(int32_t code) {
@@ -42,7 +74,7 @@ bool IsWordCharacter(int32_t code) {
     case UTF8PROC_CATEGORY_PC:
       return true;
     default:
-      return code == 0x200c || code == 0x200d || IsEnclosedLetter(code);
+      return code == 0x200c || code == 0x200d || IsEnclosedLetter(code) || IsNewerWordCharacter(code);
   }
 }
 
@@ -84,6 +116,18 @@ Sequence FirstSequence(absl::string_view bytes) {
 
 }  // namespace
 
+bool IsSpace(int32_t code) {
+  return (code >= 0x09 && code <= 0x0d) || code == 0x20 || code == 0x85 || code == 0xa0 || code == 0x1680 ||
+         (code >= 0x2000 && code <= 0x200a) || code == 0x2028 || code == 0x2029 || code == 0x202f || code == 0x205f ||
+         code == 0x3000;
+}
+
+void AppendCharacter(int32_t code, std::string& text) {
+  utf8proc_uint8_t bytes[4];
+  const utf8proc_ssize_t size = utf8proc_encode_char(code, bytes);
+  text.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size));
+}
+
 Character FirstCharacter(absl::string_view text) {
   utf8proc_int32_t code = -1;
   const utf8proc_ssize_t size = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
@@ -121,9 +165,7 @@ std::string ToLowercase(absl::string_view text) {
   while (!text.empty()) {
     const Character next = FirstCharacter(text);
     text.remove_prefix(next.size);
-    utf8proc_uint8_t bytes[4];
-    const utf8proc_ssize_t size = utf8proc_encode_char(utf8proc_tolower(next.code), bytes);
-    result.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size));
+    AppendCharacter(LowerCase(next.code), result);
     if (next.code == 0x130) result += "\u0307";  // the only character whose lower case has two
   }
   return result;

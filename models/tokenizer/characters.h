@@ -17,7 +17,7 @@ struct Character {
 Character FirstCharacter(absl::string_view text);
 
 // Return whether the text begins or ends with a word character: a letter, mark, decimal or letter-like number,
-// connector, or joiner (Unicode Technical Standard 18, annex C, \w). False for an empty text.
+// connector, or joiner (Unicode 16 and its Technical Standard 18, annex C, \w). False for an empty text.
 bool BeginsWithWordCharacter(absl::string_view text);
 bool EndsWithWordCharacter(absl::string_view text);
 
@@ -25,7 +25,13 @@ bool EndsWithWordCharacter(absl::string_view text);
 size_t LeadingSpace(absl::string_view text);
 size_t TrailingSpace(absl::string_view text);
 
-// Returns the text with each character in lower case, regardless of its neighbours (Unicode 15, section 3.13).
+// Returns whether a character is White_Space.
+bool IsSpace(int32_t code);
+
+// Appends the character in UTF-8. Precondition: a scalar value of Unicode.
+void AppendCharacter(int32_t code, std::string& text);
+
+// Returns the text with each character in lower case, regardless of its neighbours (Unicode 17, section 3.13).
 std::string ToLowercase(absl::string_view text);
 
 // Returns the number of leading bytes of `bytes` that are valid UTF-8 (Unicode 15, table 3-7); bytes.size() if all are.

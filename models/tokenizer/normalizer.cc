@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
+#include "models/tokenizer/byte_alphabet.h"
 #include "models/tokenizer/characters.h"
 #include "utf8proc.h"
 
@@ -25,6 +26,9 @@ utf8proc_option_t Options(UnicodeForm form) {
   if (form == UnicodeForm::kNfkc || form == UnicodeForm::kNfkd) options |= UTF8PROC_COMPAT;
   return static_cast<utf8proc_option_t>(options);
 }
+
+// What all matches of a Replace may become.
+constexpr int kMaxGrownBytes = 1 << 30;
 
 // The characters to which Unicode gave a place in the order of marks, or a decomposition, after version 9. Hugging
 // Face's tokenizers normalize by the tables of version 9: they leave these alone, and nothing moves across them.
@@ -78,8 +82,17 @@ struct Apply {
 
   absl::StatusOr<std::string> operator()(Lowercase) const { return ToLowercase(text); }
 
+  absl::StatusOr<std::string> operator()(CharacterStep step) const { return ApplyStep(step, text); }
+
+  absl::StatusOr<std::string> operator()(SpellBytes) const { return BytesToText(text); }
+
   absl::StatusOr<std::string> operator()(const Replacement& replacement) const {
     ASSIGN_OR_RETURN(const std::vector<ByteRange> matches, replacement.pattern.FindAll(text, steps_left));
+    const double grown = static_cast<double>(matches.size()) * static_cast<double>(replacement.content.size());
+    if (grown > kMaxGrownBytes) {
+      return absl::InvalidArgumentError(absl::StrCat("the tokenizer's normalizer makes more than ", kMaxGrownBytes,
+                                                     " bytes of a text; use a shorter text, or replace by less"));
+    }
     std::string result;
     size_t end_of_last = 0;
     for (const ByteRange& match : matches) {

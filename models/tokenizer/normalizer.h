@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "models/tokenizer/character_steps.h"
 #include "models/tokenizer/pattern.h"
 
 namespace reprise::models {
@@ -36,7 +37,11 @@ struct Strip {
   bool left = false, right = false;
 };
 
-using Normalizer = std::vector<std::variant<UnicodeForm, Lowercase, Replacement, Prefix, Strip>>;
+// Each byte becomes the character that stands for it.
+struct SpellBytes {};
+
+using Normalizer =
+    std::vector<std::variant<UnicodeForm, Lowercase, CharacterStep, Replacement, Prefix, Strip, SpellBytes>>;
 
 // Returns `text` after all steps. Errors and `steps_left` are those of Pattern::FindAll. Precondition: valid UTF-8.
 absl::StatusOr<std::string> Normalize(const Normalizer& normalizer, absl::string_view text, int64_t* steps_left);

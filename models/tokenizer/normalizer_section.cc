@@ -31,6 +31,27 @@ absl::StatusOr<Strip> ReadStrip(const JsonValue& value) {
   return strip;
 }
 
+absl::StatusOr<bool> RequiredFlag(const JsonValue& object, absl::string_view key) {
+  ASSIGN_OR_RETURN(const JsonValue value, object.Get(key));
+  return value.Bool();
+}
+
+// Where "strip_accents" is null, accents go together with upper case.
+absl::Status AppendBertSteps(const JsonValue& value, Normalizer& result) {
+  ASSIGN_OR_RETURN(const bool clean_text, RequiredFlag(value, "clean_text"));
+  ASSIGN_OR_RETURN(const bool space_ideographs, RequiredFlag(value, "handle_chinese_chars"));
+  ASSIGN_OR_RETURN(const bool lowercase, RequiredFlag(value, "lowercase"));
+  ASSIGN_OR_RETURN(const bool strip_accents, FlagOr(value, "strip_accents", lowercase));
+  if (clean_text) result.emplace_back(CharacterStep::kCleanText);
+  if (space_ideographs) result.emplace_back(CharacterStep::kSpaceIdeographs);
+  if (strip_accents) {
+    result.emplace_back(UnicodeForm::kNfd);
+    result.emplace_back(CharacterStep::kStripNonspacing);
+  }
+  if (lowercase) result.emplace_back(Lowercase{});
+  return absl::OkStatus();
+}
+
 absl::Status AppendStep(const JsonValue& value, Normalizer& result) {
   constexpr std::pair<absl::string_view, UnicodeForm> kForms[] = {{"NFC", UnicodeForm::kNfc},
                                                                   {"NFD", UnicodeForm::kNfd},
@@ -44,6 +65,14 @@ absl::Status AppendStep(const JsonValue& value, Normalizer& result) {
   }
   if (type == "Lowercase") {
     result.emplace_back(Lowercase{});
+  } else if (type == "StripAccents") {
+    result.emplace_back(CharacterStep::kStripAccents);
+  } else if (type == "Nmt") {
+    result.emplace_back(CharacterStep::kCleanForTranslation);
+  } else if (type == "ByteLevel") {
+    result.emplace_back(SpellBytes{});
+  } else if (type == "BertNormalizer") {
+    return AppendBertSteps(value, result);
   } else if (type == "Replace") {
     ASSIGN_OR_RETURN(Replacement replacement, ReadReplacement(value));
     result.emplace_back(std::move(replacement));
@@ -54,8 +83,9 @@ absl::Status AppendStep(const JsonValue& value, Normalizer& result) {
     ASSIGN_OR_RETURN(const Strip strip, ReadStrip(value));
     result.emplace_back(strip);
   } else {
-    return Unsupported(value, absl::StrCat("a normalizer of type ", type),
-                       "NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace or Strip");
+    return Unsupported(
+        value, absl::StrCat("a normalizer of type ", type),
+        "NFC, NFD, NFKC, NFKD, BertNormalizer, ByteLevel, Lowercase, Nmt, Prepend, Replace, Strip or StripAccents");
   }
   return absl::OkStatus();
 }

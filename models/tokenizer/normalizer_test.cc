@@ -4,6 +4,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "models/tokenizer/character_steps.h"
 
 namespace reprise::models {
 namespace {
@@ -65,6 +66,31 @@ TEST(NormalizerTest, StepsFollowEachOther) {
   EXPECT_EQ(Apply({Strip{true, true}, UnicodeForm::kNfkc, Prefix{"\ufb01"}}, " \ufb01 "),
             "\ufb01"
             "fi");
+}
+
+TEST(CharacterStepsTest, AccentsAreMarksOfUnicode9) {
+  EXPECT_EQ(ApplyStep(CharacterStep::kStripAccents, "e\u0301\u0903\u20dd\u00e9"), "e\u00e9");
+  EXPECT_EQ(ApplyStep(CharacterStep::kStripAccents, "a\u0afa\u1df6"), "a\u0afa\u1df6");  // of Unicode 10
+  EXPECT_EQ(ApplyStep(CharacterStep::kStripAccents, "a\u1cf2"), "a");
+}
+
+TEST(CharacterStepsTest, NonspacingMarksAreThoseOfUnicode8) {
+  EXPECT_EQ(ApplyStep(CharacterStep::kStripNonspacing, "e\u0301\u0903\u20dd"), "e\u0903\u20dd");
+  EXPECT_EQ(ApplyStep(CharacterStep::kStripNonspacing, "a\u08d4\u1734"), "a\u08d4");
+}
+
+TEST(CharacterStepsTest, CleanTextHasNoControlsAndOneKindOfSpace) {
+  EXPECT_EQ(ApplyStep(CharacterStep::kCleanText, std::string("a\0\tb\u200d\ufffd\u3000\x0b\u00ad\u08e2", 19)),
+            "a b \u08e2");
+}
+
+TEST(CharacterStepsTest, IdeographsStandBetweenSpaces) {
+  EXPECT_EQ(ApplyStep(CharacterStep::kSpaceIdeographs, "a\u4e2d\u6587b\u30a2\U0002b820"),
+            "a \u4e2d  \u6587 b\u30a2\U0002b820");
+}
+
+TEST(CharacterStepsTest, TranslationHasNoControlsAndVisibleSpaces) {
+  EXPECT_EQ(ApplyStep(CharacterStep::kCleanForTranslation, "a\x01\tb\u200b\u2581\ufeff\x7f\u00a0"), "a b   \u00a0");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,16 +24,20 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
-// The backtracking steps that the patterns of one text may take together, in addition to a few hundred at each place of
-// it.
+// The steps that the patterns of one text may take together: each step back counts beyond the first few hundred at a
+// place of the text, and every 16 steps over characters beyond the first 64 for each byte of it.
 inline constexpr int64_t kStepsOfText = 10'000'000;
+
+// The characters and classes that a pattern may have when its counted repeats are written out.
+inline constexpr int kMaxPatternSize = 10'000;
 
 enum class PatternSyntax { kRegex, kLiteral };
 
 // A regular expression over Unicode text. Copyable; thread-safe.
 class Pattern {
  public:
-  // InvalidArgument for a malformed pattern; Unimplemented for one whose meaning depends on the version of Oniguruma.
+  // InvalidArgument for a malformed pattern; Unimplemented for one whose meaning depends on the version of Oniguruma,
+  // and one larger than kMaxPatternSize.
   static absl::StatusOr<Pattern> Compile(absl::string_view pattern, PatternSyntax syntax = PatternSyntax::kRegex);
 
   // Returns the matches from left to right, as Hugging Face's tokenizers find them; they do not overlap. An empty match
@@ -42,9 +47,10 @@ class Pattern {
   absl::StatusOr<std::vector<ByteRange>> FindAll(absl::string_view text, int64_t* steps_left) const;
 
  private:
-  explicit Pattern(std::shared_ptr<re_pattern_buffer> code) : code_(std::move(code)) {}
+  Pattern(std::shared_ptr<re_pattern_buffer> code, absl::string_view text);
 
   std::shared_ptr<re_pattern_buffer> code_;
+  std::shared_ptr<const std::string> text_;  // for messages
 };
 
 }  // namespace reprise::models

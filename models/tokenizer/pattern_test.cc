@@ -104,8 +104,10 @@ TEST(PatternTest, AMatchThatDoesNotAdvanceIsRefused) {
 TEST(PatternTest, ALimitOfMemoryEndsARunOfMillions) {
   ASSERT_OK_AND_ASSIGN(const Pattern pattern, Pattern::Compile("(?:a|b)*c"));
   int64_t steps = kStepsOfText;
-  EXPECT_THAT(pattern.FindAll(std::string(5 << 20, 'a') + "c", &steps),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("match-stack limit over; use a shorter text")));
+  EXPECT_THAT(
+      pattern.FindAll(std::string(5 << 20, 'a') + "c", &steps),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("the tokenizer's pattern (?:a|b)*c ends with match-stack limit over; use a shorter text")));
 }
 
 TEST(PatternTest, ALimitEndsRunawayBacktracking) {
@@ -113,8 +115,8 @@ TEST(PatternTest, ALimitEndsRunawayBacktracking) {
   int64_t steps = kStepsOfText;
   EXPECT_THAT(pattern.FindAll(std::string(40, 'a') + "b", &steps),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       "cannot split the text at byte 0 of its 41: the tokenizer's pattern takes more than 10000000 "
-                       "steps; use a shorter text, or a pattern that backtracks less"));
+                       "cannot split the text at byte 0 of its 41: the tokenizer's pattern (a+)+$ takes more than "
+                       "10000000 steps; use a shorter text, or a pattern that backtracks less"));
   EXPECT_EQ(steps, 0);
 }
 
@@ -131,6 +133,53 @@ TEST(PatternTest, TheLimitAppliesToAllMatchesOfATextTogether) {
   EXPECT_GT(used, 0);
   EXPECT_OK(pattern.FindAll("abcdefghijklmnop", &steps));
   EXPECT_EQ(kStepsOfText - steps, 2 * used);
+}
+
+// None of these steps back: each place of the text looks at the rest of it.
+TEST(PatternTest, TheLimitAppliesToStepsForwardToo) {
+  const std::string text(1 << 18, 'x');
+  for (const char* const regex : {"(?>\\w+)!|y", "(?=.*!)x", "\\p{L}++\\d|\\p{L}", "[^!]+!"}) {
+    ASSERT_OK_AND_ASSIGN(const Pattern pattern, Pattern::Compile(regex));
+    int64_t steps = kStepsOfText;
+    const auto matches = pattern.FindAll(text + "\n!", &steps);
+    if (absl::string_view(regex) == "[^!]+!") {
+      EXPECT_OK(matches);
+      continue;
+    }
+    EXPECT_THAT(matches, StatusIs(absl::StatusCode::kInvalidArgument,
+                                  HasSubstr(std::string("the tokenizer's pattern ") + regex +
+                                            " takes more than 10000000 steps; use a shorter text")));
+  }
+}
+
+TEST(PatternTest, ASearchThatContinuesFindsTheSameMatches) {
+  const std::string gap(5000, '.');
+  EXPECT_THAT(Matches("(?<=\\.)a\\b|\\Gx|\\z", "x" + gap + "a" + gap + "x"), ElementsAre("x", "a", ""));
+  EXPECT_THAT(Matches("\u00e9+", gap + "\u00e9\u00e9" + gap), ElementsAre("\u00e9\u00e9"));
+}
+
+TEST(PatternTest, RefusesARepeatThatIsTooLarge) {
+  for (const char* const regex : {"a{100000}", "(?:a{1000}){1000}", "(?:(?:a{0,50}){50,}){50}", "(?>\\p{L}{20000})"}) {
+    EXPECT_THAT(Pattern::Compile(regex),
+                StatusIs(absl::StatusCode::kUnimplemented,
+                         HasSubstr(std::string("the pattern ") + regex +
+                                   " has more than 10000 characters when its "
+                                   "repeats are written out, which would take too long; repeat less")));
+  }
+  EXPECT_OK(Pattern::Compile("a{1000}"));
+  EXPECT_OK(Pattern::Compile("a{100000}", PatternSyntax::kLiteral));
+}
+
+// Oniguruma would follow 2^40 calls while it compiles the pattern.
+TEST(PatternTest, CallsOfGroupsAreLimited) {
+  std::string regex = "(?<a0>x?)";
+  for (int i = 1; i < 40; ++i) {
+    const std::string call = "\\g<a" + std::to_string(i - 1) + ">";
+    regex += "(?<a" + std::to_string(i) + ">" + call + call + ")";
+  }
+  EXPECT_THAT(Pattern::Compile(regex),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("has more than 8 calls of groups (\\g)")));
+  EXPECT_OK(Pattern::Compile("(?<p>a\\g<p>?b)"));
 }
 
 TEST(PatternTest, CostlyPlacesGiveTheSameMatches) {

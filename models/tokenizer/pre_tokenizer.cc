@@ -5,9 +5,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "models/tokenizer/byte_alphabet.h"
+#include "models/tokenizer/characters.h"
 
 namespace reprise::models {
 namespace {
@@ -81,34 +83,94 @@ absl::StatusOr<std::vector<std::string>> Split(const SplitStep& step, const std:
   return words;
 }
 
-}  // namespace
+enum class CharacterKind { kSpace, kWord, kOther };
 
-absl::StatusOr<std::vector<std::string>> PreTokenize(const PreTokenizer& pre_tokenizer, absl::string_view text,
-                                                     int64_t* steps_left) {
-  std::vector<std::string> pieces;
-  if (!text.empty()) pieces.emplace_back(text);
-  bool are_spelled = false;  // in the byte alphabet
-  for (const auto& step : pre_tokenizer.steps) {
-    if (const auto* const split = std::get_if<SplitStep>(&step)) {
-      ASSIGN_OR_RETURN(pieces, Split(*split, pieces, steps_left));
-      continue;
-    }
-    const auto& byte_level = std::get<ByteLevelStep>(step);
-    if (byte_level.add_prefix_space) {
+CharacterKind KindOfFirst(absl::string_view text) {
+  if (IsSpace(FirstCharacter(text).code)) return CharacterKind::kSpace;
+  return BeginsWithWordCharacter(text) ? CharacterKind::kWord : CharacterKind::kOther;
+}
+
+// One operator for each kind of step: returns the pieces after it.
+struct Apply {
+  std::vector<std::string>& pieces;
+  bool is_first;
+  int64_t* steps_left;
+
+  absl::StatusOr<std::vector<std::string>> operator()(const SplitStep& step) const {
+    return Split(step, pieces, steps_left);
+  }
+
+  absl::StatusOr<std::vector<std::string>> operator()(const ByteLevelStep& step) const {
+    if (step.add_prefix_space) {
       for (std::string& piece : pieces) {
         if (!absl::StartsWith(piece, " ")) piece = absl::StrCat(" ", piece);
       }
     }
-    if (byte_level.words) {
-      ASSIGN_OR_RETURN(pieces, Split(*byte_level.words, pieces, steps_left));
+    std::vector<std::string> words;
+    if (step.words) {
+      ASSIGN_OR_RETURN(words, Split(*step.words, pieces, steps_left));
+    } else {
+      words = std::move(pieces);
     }
-    if (&step == &pre_tokenizer.steps.back()) break;
-    CHECK(!are_spelled);
-    are_spelled = true;
-    for (std::string& piece : pieces) piece = BytesToText(piece);
+    for (std::string& word : words) word = BytesToText(word);
+    return words;
   }
-  if (!are_spelled) return pieces;
-  for (std::string& piece : pieces) piece = TextToBytes(piece).value();
+
+  absl::StatusOr<std::vector<std::string>> operator()(WordRunsStep) const {
+    std::vector<std::string> words;
+    for (const std::string& piece : pieces) {
+      CharacterKind previous = CharacterKind::kSpace;
+      for (absl::string_view rest = piece; !rest.empty();) {
+        const CharacterKind kind = KindOfFirst(rest);
+        const size_t size = FirstCharacter(rest).size;
+        if (kind != CharacterKind::kSpace) {
+          if (kind != previous) words.emplace_back();
+          absl::StrAppend(&words.back(), rest.substr(0, size));
+        }
+        previous = kind;
+        rest.remove_prefix(size);
+      }
+    }
+    return words;
+  }
+
+  absl::StatusOr<std::vector<std::string>> operator()(const FixedLengthStep& step) const {
+    std::vector<std::string> words;
+    for (const std::string& piece : pieces) {
+      size_t characters = 0;
+      for (absl::string_view rest = piece; !rest.empty(); ++characters) {
+        const size_t size = FirstCharacter(rest).size;
+        if (characters % step.characters == 0) words.emplace_back();
+        absl::StrAppend(&words.back(), rest.substr(0, size));
+        rest.remove_prefix(size);
+      }
+    }
+    return words;
+  }
+
+  absl::StatusOr<std::vector<std::string>> operator()(const MetaspaceStep& step) const {
+    bool is_beginning = is_first;
+    for (std::string& piece : pieces) {
+      absl::StrReplaceAll({{" ", step.replacement}}, &piece);
+      const bool prepends = step.prepend == MetaspaceStep::Prepend::kAlways ||
+                            (step.prepend == MetaspaceStep::Prepend::kFirst && is_beginning);
+      if (prepends && !absl::StartsWith(piece, step.replacement)) piece = absl::StrCat(step.replacement, piece);
+      is_beginning = false;
+    }
+    if (!step.words) return std::move(pieces);
+    return Split(*step.words, pieces, steps_left);
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> PreTokenize(const PreTokenizer& pre_tokenizer, absl::string_view text,
+                                                     bool is_first, int64_t* steps_left) {
+  std::vector<std::string> pieces;
+  if (!text.empty()) pieces.emplace_back(text);
+  for (const auto& step : pre_tokenizer.steps) {
+    ASSIGN_OR_RETURN(pieces, std::visit(Apply{pieces, is_first, steps_left}, step));
+  }
   return pieces;
 }
 

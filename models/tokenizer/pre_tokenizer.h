@@ -2,7 +2,7 @@
 #define MODELS_TOKENIZER_PRE_TOKENIZER_H_
 
 // Divides text into words; no token crosses the border of a word. The steps are those of Hugging Face's tokenizers:
-// splits, and one ByteLevel, after which splits see the characters that stand for the text's bytes.
+// splits, and ByteLevel, after which steps see the characters that stand for the text's bytes.
 
 #include <cstdint>
 #include <optional>
@@ -36,18 +36,35 @@ struct ByteLevelStep {
   std::optional<SplitStep> words{};  // applied after that
 };
 
+// Words are runs of word characters, and runs of other characters that are no white space.
+struct WordRunsStep {};
+
+struct FixedLengthStep {
+  size_t characters = 0;  // of each word; the last may be shorter
+};
+
+// As SentencePiece does: `replacement` instead of each space.
+struct MetaspaceStep {
+  enum class Prepend { kNever, kFirst, kAlways };
+
+  std::string replacement;
+  Prepend prepend = Prepend::kAlways;  // to each piece that does not begin with it, or to that at the text's beginning
+  std::optional<SplitStep> words{};    // applied after that
+};
+
 struct PreTokenizer {
-  std::vector<std::variant<SplitStep, ByteLevelStep>> steps;  // at most one ByteLevelStep
+  std::vector<std::variant<SplitStep, ByteLevelStep, WordRunsStep, FixedLengthStep, MetaspaceStep>> steps;
 };
 
 // The pattern of GPT-2: contractions, letters, numbers, other characters, each with one space before it; then spaces.
 inline constexpr absl::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-// Returns the words of `text` in order, as bytes, none empty. Steps and errors are those of Pattern::FindAll.
+// Returns the words of `text` in order, none empty; after a ByteLevelStep in the characters that stand for bytes.
+// `is_first`: the text is the beginning of what is encoded. Steps and errors are those of Pattern::FindAll.
 // Precondition: valid UTF-8.
 absl::StatusOr<std::vector<std::string>> PreTokenize(const PreTokenizer& pre_tokenizer, absl::string_view text,
-                                                     int64_t* steps_left);
+                                                     bool is_first, int64_t* steps_left);
 
 }  // namespace reprise::models
 

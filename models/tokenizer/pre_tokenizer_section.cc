@@ -1,4 +1,6 @@
-#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,7 +11,12 @@
 namespace reprise::models {
 namespace {
 
-constexpr absl::string_view kSupported = "ByteLevel, CharDelimiterSplit, Digits, Punctuation, Split or WhitespaceSplit";
+constexpr absl::string_view kSupported =
+    "BertPreTokenizer, ByteLevel, CharDelimiterSplit, Digits, FixedLength, Metaspace, Punctuation, Split, Whitespace "
+    "or "
+    "WhitespaceSplit";
+
+constexpr absl::string_view kSpace = "\\s";
 
 // ASCII's punctuation and that of Unicode 8, whose tables Hugging Face's Punctuation has: without the marks that came
 // later, and with the two that became others.
@@ -80,40 +87,85 @@ absl::StatusOr<ByteLevelStep> ReadByteLevel(const JsonValue& value) {
   return step;
 }
 
+absl::StatusOr<MetaspaceStep> ReadMetaspace(const JsonValue& value) {
+  MetaspaceStep step;
+  ASSIGN_OR_RETURN(step.replacement, ReadCharacter(value, "replacement"));
+  ASSIGN_OR_RETURN(step.prepend, ReadPrependScheme(value));
+  ASSIGN_OR_RETURN(const bool split, FlagOr(value, "split", true));
+  if (!split) return step;
+  ASSIGN_OR_RETURN(Pattern pattern, Pattern::Compile(step.replacement, PatternSyntax::kLiteral));
+  step.words = SplitStep{std::move(pattern), SplitBehavior::kMergedWithNext};
+  return step;
+}
+
+absl::StatusOr<FixedLengthStep> ReadFixedLength(const JsonValue& value) {
+  const std::optional<JsonValue> length = value.Find("length");
+  if (!length) return FixedLengthStep{5};  // the default of Hugging Face's tokenizers
+  ASSIGN_OR_RETURN(const int64_t characters, length->Integer(1, std::numeric_limits<int32_t>::max()));
+  return FixedLengthStep{static_cast<size_t>(characters)};
+}
+
 absl::StatusOr<SplitStep> ReadSplitStep(const JsonValue& value, absl::string_view type) {
   if (type == "Split") return ReadSplit(value);
   if (type == "Digits") return ReadDigits(value);
   if (type == "Punctuation") return ReadPunctuation(value);
-  if (type == "WhitespaceSplit") return MakeSplit("\\s", SplitBehavior::kRemoved);
+  if (type == "WhitespaceSplit") return MakeSplit(kSpace, SplitBehavior::kRemoved);
   if (type == "CharDelimiterSplit") return ReadCharDelimiterSplit(value);
   return Unsupported(value, absl::StrCat("a pre-tokenizer of type ", type), kSupported);
 }
 
-bool HasByteLevel(const PreTokenizer& pre_tokenizer) {
-  return std::any_of(pre_tokenizer.steps.begin(), pre_tokenizer.steps.end(),
-                     [](const auto& step) { return std::holds_alternative<ByteLevelStep>(step); });
-}
-
 absl::Status AppendStep(const JsonValue& value, PreTokenizer& result) {
   ASSIGN_OR_RETURN(const absl::string_view type, TypeOf(value));
-  if (type != "ByteLevel") {
+  if (type == "ByteLevel") {
+    ASSIGN_OR_RETURN(ByteLevelStep step, ReadByteLevel(value));
+    result.steps.emplace_back(std::move(step));
+  } else if (type == "Whitespace") {
+    result.steps.emplace_back(WordRunsStep{});
+  } else if (type == "BertPreTokenizer") {
+    ASSIGN_OR_RETURN(SplitStep spaces, MakeSplit(kSpace, SplitBehavior::kRemoved));
+    ASSIGN_OR_RETURN(SplitStep punctuation, MakeSplit(kPunctuation, SplitBehavior::kIsolated));
+    result.steps.emplace_back(std::move(spaces));
+    result.steps.emplace_back(std::move(punctuation));
+  } else if (type == "FixedLength") {
+    ASSIGN_OR_RETURN(const FixedLengthStep step, ReadFixedLength(value));
+    result.steps.emplace_back(step);
+  } else if (type == "Metaspace") {
+    ASSIGN_OR_RETURN(MetaspaceStep step, ReadMetaspace(value));
+    // Elsewhere it depends on the places that the steps before it give the pieces in the original text.
+    if (step.prepend == MetaspaceStep::Prepend::kFirst && !result.steps.empty()) {
+      return Unsupported(value, "prepend_scheme first after other steps", "always or never");
+    }
+    result.steps.emplace_back(std::move(step));
+  } else {
     ASSIGN_OR_RETURN(SplitStep step, ReadSplitStep(value, type));
     result.steps.emplace_back(std::move(step));
-    return absl::OkStatus();
   }
-  if (HasByteLevel(result)) return Unsupported(value, "a second ByteLevel", "one");
-  ASSIGN_OR_RETURN(ByteLevelStep step, ReadByteLevel(value));
-  result.steps.emplace_back(std::move(step));
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<PreTokenizer> ReadPreTokenizerSection(const JsonValue& value) {
+absl::StatusOr<MetaspaceStep::Prepend> ReadPrependScheme(const JsonValue& value) {
+  const std::optional<JsonValue> scheme = value.Find("prepend_scheme");
+  ASSIGN_OR_RETURN(const bool add_prefix_space, FlagOr(value, "add_prefix_space", true));
+  absl::string_view name = "always";
+  if (scheme) {
+    ASSIGN_OR_RETURN(name, scheme->String());
+  }
+  if (!add_prefix_space && name != "never") {
+    return value.Error("add_prefix_space is false and prepend_scheme is not \"never\"; set it to \"never\"");
+  }
+  if (name == "always") return MetaspaceStep::Prepend::kAlways;
+  if (name == "first") return MetaspaceStep::Prepend::kFirst;
+  if (name == "never") return MetaspaceStep::Prepend::kNever;
+  return Unsupported(*scheme, name, "always, first or never");
+}
+
+absl::StatusOr<PreTokenizer> ReadPreTokenizerSection(const std::optional<JsonValue>& value) {
   PreTokenizer result;
-  ASSIGN_OR_RETURN(const std::vector<JsonValue> parts, Parts(value, "pretokenizers"));
+  if (!value) return result;
+  ASSIGN_OR_RETURN(const std::vector<JsonValue> parts, Parts(*value, "pretokenizers"));
   for (const JsonValue& part : parts) RETURN_IF_ERROR(AppendStep(part, result));
-  if (!HasByteLevel(result)) return Unsupported(value, "a pre-tokenizer without ByteLevel", "byte-level BPE");
   return result;
 }
 

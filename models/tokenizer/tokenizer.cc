@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "core/io/file_system.h"
 #include "core/io/optional_file.h"
 #include "core/io/read_file.h"
@@ -18,26 +21,36 @@ namespace {
 constexpr int64_t kMaxFileBytes = int64_t{256} << 20;
 constexpr char kFile[] = "tokenizer.json", kConfigFile[] = "tokenizer_config.json";
 
-BytePairEncoder MakeEncoder(const TokenizerFile& file) {
-  std::array<int32_t, 256> byte_tokens;
-  for (int byte = 0; byte < 256; ++byte) {
-    const auto found = file.vocabulary.find(ByteToText(static_cast<uint8_t>(byte)));
-    byte_tokens[byte] = found == file.vocabulary.end() ? -1 : found->second;
-  }
-  BytePairEncoder encoder(byte_tokens, file.merges);
-  if (file.unknown) encoder.SetUnknown(*file.unknown);
-  if (!file.ignore_merges) return encoder;
-  absl::flat_hash_map<std::string, int32_t> words;
+// Returns the tokens that are one character between `prefix` and `suffix`.
+CharacterTokens::Map SingleCharacters(const TokenizerFile& file, absl::string_view prefix, absl::string_view suffix) {
+  CharacterTokens::Map result;
   for (const auto& [token, id] : file.vocabulary) {
-    if (std::optional<std::string> bytes = TextToBytes(token)) words.emplace(*std::move(bytes), id);
+    absl::string_view rest = token;
+    if (!absl::ConsumePrefix(&rest, prefix) || !absl::ConsumeSuffix(&rest, suffix) || rest.empty()) continue;
+    const Character character = FirstCharacter(rest);
+    if (character.size == rest.size()) result.emplace(character.code, id);
   }
-  encoder.SetWholeWords(std::move(words));
-  return encoder;
+  return result;
 }
 
-// Returns what a token decodes to. An added token that has no byte-level spelling decodes to itself; one that happens
-// to have one is decoded by it, as Hugging Face's ByteLevel decoder does.
-std::string DecodedBytes(const std::string& token) { return TextToBytes(token).value_or(token); }
+BytePairEncoder MakeEncoder(const TokenizerFile& file) {
+  CharacterTokens characters;
+  characters.are_bytes = file.is_byte_level;
+  characters.place_matters = !file.subword_prefix.empty() || !file.word_suffix.empty();
+  if (characters.place_matters) {
+    characters.first = SingleCharacters(file, "", "");
+    characters.inner = SingleCharacters(file, file.subword_prefix, "");
+    characters.last = SingleCharacters(file, file.subword_prefix, file.word_suffix);
+    characters.alone = SingleCharacters(file, "", file.word_suffix);
+  } else {
+    characters.any = SingleCharacters(file, "", "");
+  }
+  BytePairEncoder encoder(std::move(characters), file.merges);
+  if (file.unknown) encoder.SetUnknown(*file.unknown);
+  if (file.byte_fallback) encoder.SetByteFallback(*file.byte_fallback);
+  if (file.ignore_merges) encoder.SetWholeWords(file.vocabulary);
+  return encoder;
+}
 
 // Returns a finder for the tokens of `file` that are searched before or after normalization, in the spelling that they
 // have then.
@@ -76,14 +89,22 @@ Tokenizer::Tokenizer(TokenizerFile file, std::string json, std::string config_js
       encoder_(MakeEncoder(file)),
       before_normalization_(MakeFinder(file, false)),
       after_normalization_(MakeFinder(file, true)),
-      ids_(std::move(file.vocabulary)) {
+      ids_(std::move(file.vocabulary)),
+      decoder_(std::move(file.decoder)) {
+  decodes_bytes_ = decoder_ && !decoder_->empty() && std::holds_alternative<DecodeByteLevel>(decoder_->front());
+  if (decodes_bytes_) decoder_->erase(decoder_->begin());
+  // An added token that has no byte-level spelling decodes to itself; one that happens to have one is decoded by it, as
+  // Hugging Face's ByteLevel decoder does.
+  const auto text_of = [this](const std::string& token) {
+    return decodes_bytes_ ? TextToBytes(token).value_or(token) : token;
+  };
   for (const AddedToken& token : file.added_tokens) {
     ids_.emplace(token.content, token.id);
     if (token.special) special_.insert(token.id);
-    bytes_of_id_.emplace(token.id, DecodedBytes(token.normalized ? token.spelling : token.content));
+    text_of_id_.emplace(token.id, text_of(token.normalized ? token.spelling : token.content));
   }
   for (const auto& [token, id] : ids_) {
-    bytes_of_id_.emplace(id, DecodedBytes(token));  // unless it is also an added token
+    text_of_id_.emplace(id, text_of(token));  // unless it is also an added token
     vocab_size_ = std::max<int64_t>(vocab_size_, int64_t{id} + 1);
   }
 }
@@ -129,22 +150,23 @@ absl::StatusOr<Tokenizer> Tokenizer::FromDirectory(const std::string& directory)
   return Make(*std::move(json), std::move(config).value_or(std::string(kPlainTokenizerConfig)), directory);
 }
 
-absl::Status Tokenizer::EncodeWords(absl::string_view text, int64_t* steps_left, std::vector<int32_t>& ids) const {
-  ASSIGN_OR_RETURN(const std::vector<std::string> words, PreTokenize(pre_tokenizer_, text, steps_left));
+absl::Status Tokenizer::EncodeWords(Part part, int64_t* steps_left, std::vector<int32_t>& ids) const {
+  ASSIGN_OR_RETURN(const std::vector<std::string> words,
+                   PreTokenize(pre_tokenizer_, part.text, part.is_first, steps_left));
   for (const std::string& word : words) RETURN_IF_ERROR(encoder_.Encode(word, ids));
   return absl::OkStatus();
 }
 
-absl::Status Tokenizer::EncodeUnnormalized(absl::string_view text, int64_t* steps_left,
-                                           std::vector<int32_t>& ids) const {
-  ASSIGN_OR_RETURN(const std::string normalized, Normalize(normalizer_, text, steps_left));
+absl::Status Tokenizer::EncodeUnnormalized(Part part, int64_t* steps_left, std::vector<int32_t>& ids) const {
+  ASSIGN_OR_RETURN(const std::string normalized, Normalize(normalizer_, part.text, steps_left));
   for (const TextSegment& segment : after_normalization_.Split(normalized)) {
     if (segment.token) {
       ids.push_back(*segment.token);
       continue;
     }
     const auto [begin, end] = segment.range;
-    RETURN_IF_ERROR(EncodeWords(absl::string_view(normalized).substr(begin, end - begin), steps_left, ids));
+    const absl::string_view text = absl::string_view(normalized).substr(begin, end - begin);
+    RETURN_IF_ERROR(EncodeWords({text, part.is_first && begin == 0}, steps_left, ids));
   }
   return absl::OkStatus();
 }
@@ -160,18 +182,26 @@ absl::StatusOr<std::vector<int32_t>> Tokenizer::Encode(absl::string_view text) c
       continue;
     }
     const auto [begin, end] = segment.range;
-    RETURN_IF_ERROR(EncodeUnnormalized(text.substr(begin, end - begin), &steps_left, ids));
+    RETURN_IF_ERROR(EncodeUnnormalized({text.substr(begin, end - begin), begin == 0}, &steps_left, ids));
   }
   return ids;
 }
 
 std::string Tokenizer::Decode(absl::Span<const int32_t> ids, SpecialTokens special) const {
+  std::vector<std::string> tokens;
   std::string bytes;
   for (const int32_t id : ids) {
     if (special == SpecialTokens::kSkip && special_.contains(id)) continue;
-    if (const auto found = bytes_of_id_.find(id); found != bytes_of_id_.end()) bytes += found->second;
+    const auto found = text_of_id_.find(id);
+    if (found == text_of_id_.end()) continue;
+    if (decodes_bytes_) {
+      bytes += found->second;
+    } else {
+      tokens.push_back(found->second);
+    }
   }
-  return ToValidUtf8(bytes);
+  if (decodes_bytes_) tokens.push_back(ToValidUtf8(bytes));
+  return decoder_ ? DecodeTokens(*decoder_, std::move(tokens)) : absl::StrJoin(tokens, " ");
 }
 
 std::optional<int32_t> Tokenizer::TokenToId(absl::string_view token) const {

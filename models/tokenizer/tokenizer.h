@@ -1,9 +1,9 @@
 #ifndef MODELS_TOKENIZER_TOKENIZER_H_
 #define MODELS_TOKENIZER_TOKENIZER_H_
 
-// Byte-level BPE that gives the same tokens as Hugging Face's tokenizers from the same tokenizer.json. The exceptions
-// are characters that are newer than Unicode 14 (2021) where a pattern has \w, \d, \b, a POSIX bracket, (?i), or a
-// property that newer_characters.cc does not list: what these match depends on the version of Oniguruma.
+// BPE, byte-level or not, that gives the same tokens as Hugging Face's tokenizers from the same tokenizer.json. The
+// exceptions are characters that are newer than Unicode 14 (2021) where a pattern has \w, \d, \b, a POSIX bracket,
+// (?i), or a property that newer_characters.cc does not list: what these match depends on the version of Oniguruma.
 
 #include <cstdint>
 #include <optional>
@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "models/tokenizer/added_tokens.h"
 #include "models/tokenizer/byte_pair_encoder.h"
+#include "models/tokenizer/decoder.h"
 #include "models/tokenizer/normalizer.h"
 #include "models/tokenizer/pre_tokenizer.h"
 #include "models/tokenizer/tokenizer_config.h"
@@ -65,16 +66,23 @@ class Tokenizer {
   // `directory` is used in messages.
   static absl::StatusOr<Tokenizer> Make(std::string json, std::string config, const std::string& directory);
   absl::Status SetSpecialTokens(const SpecialTokenNames& names);
-  absl::Status EncodeUnnormalized(absl::string_view text, int64_t* steps_left, std::vector<int32_t>& ids) const;
-  absl::Status EncodeWords(absl::string_view text, int64_t* steps_left, std::vector<int32_t>& ids) const;
+  // A part of a text without added tokens; `is_first`: its beginning.
+  struct Part {
+    absl::string_view text;
+    bool is_first = false;
+  };
+  absl::Status EncodeUnnormalized(Part part, int64_t* steps_left, std::vector<int32_t>& ids) const;
+  absl::Status EncodeWords(Part part, int64_t* steps_left, std::vector<int32_t>& ids) const;
 
   std::string json_, config_json_;
   Normalizer normalizer_;
   PreTokenizer pre_tokenizer_;
   BytePairEncoder encoder_;
   AddedTokenFinder before_normalization_, after_normalization_;
-  absl::flat_hash_map<std::string, int32_t> ids_;          // by token as written in the files
-  absl::flat_hash_map<int32_t, std::string> bytes_of_id_;  // what Decode outputs
+  absl::flat_hash_map<std::string, int32_t> ids_;         // by token as written in the files
+  std::optional<Decoder> decoder_;                        // without its first step if that is ByteLevel
+  bool decodes_bytes_ = false;                            // the first step is ByteLevel
+  absl::flat_hash_map<int32_t, std::string> text_of_id_;  // after that step
   absl::flat_hash_set<int32_t> special_;
   int64_t vocab_size_ = 0;
   std::optional<int32_t> bos_, eos_, pad_;

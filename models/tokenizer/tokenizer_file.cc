@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "core/json/json.h"
@@ -12,13 +13,29 @@
 namespace reprise::models {
 namespace {
 
-absl::Status RequireByteLevelDecoder(const JsonValue& root) {
-  ASSIGN_OR_RETURN(const JsonValue decoder, root.Get("decoder"));
-  ASSIGN_OR_RETURN(const std::vector<JsonValue> parts, Parts(decoder, "decoders"));
-  if (parts.size() != 1) return Unsupported(decoder, absl::StrCat(parts.size(), " decoders"), "one ByteLevel");
-  ASSIGN_OR_RETURN(const absl::string_view type, TypeOf(parts[0]));
-  return type == "ByteLevel" ? absl::OkStatus()
-                             : Unsupported(parts[0], absl::StrCat("a decoder of type ", type), "ByteLevel");
+constexpr int64_t kMaxByteLevels = 4;
+
+// Returns the number of steps that spell bytes.
+int64_t ByteLevels(const TokenizerFile& file) {
+  return std::count_if(file.pre_tokenizer.steps.begin(), file.pre_tokenizer.steps.end(),
+                       [](const auto& step) { return std::holds_alternative<ByteLevelStep>(step); }) +
+         std::count_if(file.normalizer.begin(), file.normalizer.end(),
+                       [](const auto& step) { return std::holds_alternative<SpellBytes>(step); });
+}
+
+// Hugging Face's tokenizers compare places in the text before normalization with its beginning, and steps that remove
+// characters there move them.
+absl::Status RequireKnownBeginning(const TokenizerFile& file, const std::optional<JsonValue>& pre_tokenizer) {
+  if (file.pre_tokenizer.steps.empty()) return absl::OkStatus();
+  const auto* const metaspace = std::get_if<MetaspaceStep>(&file.pre_tokenizer.steps.front());
+  if (metaspace == nullptr || metaspace->prepend != MetaspaceStep::Prepend::kFirst) return absl::OkStatus();
+  const bool moves = std::any_of(file.normalizer.begin(), file.normalizer.end(), [](const auto& step) {
+    return std::holds_alternative<Strip>(step) || std::holds_alternative<Replacement>(step) ||
+           std::holds_alternative<CharacterStep>(step);
+  });
+  if (!moves) return absl::OkStatus();
+  return Unsupported(*pre_tokenizer, "prepend_scheme first after a normalizer that removes characters",
+                     "always or never");
 }
 
 absl::Status NormalizeTokens(const Normalizer& normalizer, std::vector<AddedToken>& tokens) {
@@ -107,12 +124,19 @@ absl::StatusOr<TokenizerFile> ParseTokenizerFile(absl::string_view json) {
   ASSIGN_OR_RETURN(const JsonValue model, root.Get("model"));
   RETURN_IF_ERROR(ReadModelSection(model, file));
   ASSIGN_OR_RETURN(file.normalizer, ReadNormalizerSection(root.Find("normalizer")));
-  ASSIGN_OR_RETURN(const JsonValue pre_tokenizer, root.Get("pre_tokenizer"));
+  const std::optional<JsonValue> pre_tokenizer = root.Find("pre_tokenizer");
   ASSIGN_OR_RETURN(file.pre_tokenizer, ReadPreTokenizerSection(pre_tokenizer));
+  RETURN_IF_ERROR(RequireKnownBeginning(file, pre_tokenizer));
+  const int64_t byte_levels = ByteLevels(file);
+  file.is_byte_level = byte_levels > 0;
+  if (byte_levels > kMaxByteLevels) {
+    return root.Error(absl::StrCat("normalizer and pre_tokenizer have ", byte_levels,
+                                   " ByteLevels, each of which may double a text; keep one"));
+  }
   ASSIGN_OR_RETURN(file.added_tokens, ReadAddedTokensSection(root.Find("added_tokens"), file.vocabulary));
   RETURN_IF_ERROR(NormalizeTokens(file.normalizer, file.added_tokens));
   RETURN_IF_ERROR(RequirePlainPostProcessor(root.Find("post_processor")));
-  RETURN_IF_ERROR(RequireByteLevelDecoder(root));
+  ASSIGN_OR_RETURN(file.decoder, ReadDecoderSection(root.Find("decoder")));
   return file;
 }
 

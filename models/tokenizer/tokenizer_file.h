@@ -1,7 +1,7 @@
 #ifndef MODELS_TOKENIZER_TOKENIZER_FILE_H_
 #define MODELS_TOKENIZER_TOKENIZER_FILE_H_
 
-// The checked contents of tokenizer.json (Hugging Face's tokenizers) for a byte-level BPE tokenizer.
+// The checked contents of tokenizer.json (Hugging Face's tokenizers) for a BPE tokenizer.
 
 #include <array>
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "models/tokenizer/added_tokens.h"
 #include "models/tokenizer/byte_pair_encoder.h"
+#include "models/tokenizer/decoder.h"
 #include "models/tokenizer/normalizer.h"
 #include "models/tokenizer/pre_tokenizer.h"
 
@@ -23,9 +24,13 @@ struct TokenizerFile {
   absl::flat_hash_map<std::string, int32_t> vocabulary;  // as written in the file; ids are distinct, not negative
   std::vector<Merge> merges;                             // by rank; no pair appears twice
   bool ignore_merges = false;
-  std::optional<UnknownToken> unknown;  // none also if every byte has a token
+  std::optional<UnknownToken> unknown;
+  std::string subword_prefix, word_suffix;  // of the tokens of all characters of a word but the first, and of its last
+  std::optional<std::array<int32_t, 256>> byte_fallback;  // the tokens of bytes, -1: none
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
+  bool is_byte_level = false;  // words are in the characters that stand for bytes
+  std::optional<Decoder> decoder;
   std::vector<AddedToken> added_tokens;  // contents and ids are distinct, and match the vocabulary
 };
 

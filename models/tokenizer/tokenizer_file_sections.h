@@ -4,6 +4,8 @@
 // Parsers of the sections of tokenizer.json; ParseTokenizerFile combines them. Errors are those of ParseTokenizerFile.
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -12,11 +14,14 @@
 
 namespace reprise::models {
 
-// Reads "model": fills vocabulary, merges and ignore_merges.
+// Reads "model": fills what comes from it.
 absl::Status ReadModelSection(const JsonValue& model, TokenizerFile& file);
 
-// Reads "pre_tokenizer": ByteLevel, alone or in a Sequence with steps that split.
-absl::StatusOr<PreTokenizer> ReadPreTokenizerSection(const JsonValue& pre_tokenizer);
+// Reads "pre_tokenizer": null (none), one step, or a Sequence.
+absl::StatusOr<PreTokenizer> ReadPreTokenizerSection(const std::optional<JsonValue>& pre_tokenizer);
+
+// Reads "decoder": null (none), one step, or a Sequence.
+absl::StatusOr<std::optional<Decoder>> ReadDecoderSection(const std::optional<JsonValue>& decoder);
 
 // Reads "normalizer": null (none), one step, or a Sequence.
 absl::StatusOr<Normalizer> ReadNormalizerSection(const std::optional<JsonValue>& normalizer);
@@ -40,6 +45,12 @@ absl::StatusOr<std::vector<JsonValue>> Parts(const JsonValue& value, absl::strin
 
 // Returns the member "type" of an object.
 absl::StatusOr<absl::string_view> TypeOf(const JsonValue& object);
+
+// Returns a member that is a text of one character.
+absl::StatusOr<std::string> ReadCharacter(const JsonValue& object, absl::string_view key);
+
+// Reads "prepend_scheme" of Metaspace. A file from before it existed has "add_prefix_space" alone.
+absl::StatusOr<MetaspaceStep::Prepend> ReadPrependScheme(const JsonValue& metaspace);
 
 // Returns a boolean member, or `absent` if the member does not exist.
 absl::StatusOr<bool> FlagOr(const JsonValue& object, absl::string_view key, bool absent);

@@ -97,15 +97,20 @@ TEST(TokenizerFileTest, APreTokenizerAtFaultIsNamedByItsPlace) {
   EXPECT_THAT(WithSteps(R"({"type": "CharDelimiterSplit", "delimiter": ""})"),
               StatusIs(kInvalid, HasSubstr("/0/delimiter: expected a character")));
   EXPECT_THAT(
-      WithSteps(std::string(kByteLevel) + "," + kByteLevel),
-      StatusIs(kUnimplemented, HasSubstr("/pretokenizers/1: a second ByteLevel is not supported; only one is")));
-  EXPECT_THAT(WithSteps(R"({"type": "Digits", "individual_digits": false})"),
-              StatusIs(kUnimplemented,
-                       "/pre_tokenizer: a pre-tokenizer without ByteLevel is not supported; only "
-                       "byte-level BPE is"));
+      WithSteps(R"({"type": "UnicodeScripts"})"),
+      StatusIs(kUnimplemented, HasSubstr("/pretokenizers/0: a pre-tokenizer of type UnicodeScripts is not supported")));
+  EXPECT_THAT(WithSteps(R"({"type": "FixedLength", "length": 0})"),
+              StatusIs(kInvalid, HasSubstr("/0/length: expected an integer from 1 to")));
+  EXPECT_THAT(WithSteps(R"({"type": "Metaspace", "replacement": "ab"})"),
+              StatusIs(kInvalid, HasSubstr("/0/replacement: expected one character")));
   EXPECT_THAT(
-      WithSteps(R"({"type": "Metaspace"})"),
-      StatusIs(kUnimplemented, HasSubstr("/pretokenizers/0: a pre-tokenizer of type Metaspace is not supported")));
+      WithSteps(R"({"type": "Metaspace", "replacement": "_", "prepend_scheme": "last"})"),
+      StatusIs(kUnimplemented, HasSubstr("/0/prepend_scheme: last is not supported; only always, first or never")));
+  EXPECT_THAT(WithSteps(R"({"type": "Metaspace", "replacement": "_", "add_prefix_space": false})"),
+              StatusIs(kInvalid, HasSubstr("prepend_scheme is not \"never\"; set it to \"never\"")));
+  EXPECT_THAT(WithSteps(R"({"type": "BertPreTokenizer"}, {"type": "Metaspace", "replacement": "_", )"
+                        R"("prepend_scheme": "first"})"),
+              StatusIs(kUnimplemented, HasSubstr("/1: prepend_scheme first after other steps is not supported")));
 }
 
 TEST(TokenizerFileTest, AModelWithMergesAndWithoutATypeIsBpe) {
@@ -143,6 +148,9 @@ TEST(TokenizerFileTest, AMalformedModelIsNamedByItsPlace) {
   ExpectError("/model/vocab", "[]", kInvalid, "/model/vocab: expected an object, found an array");
   ExpectError("/model/vocab/a", "-1", kInvalid, "/model/vocab/a: expected an integer from 0 to 16777215, found -1");
   ExpectError("/model/vocab/a", "98", kInvalid, "the id 98 belongs to");
+  ExpectError("/model/vocab", "{}", kInvalid,
+              "/model/vocab: the vocabulary has no tokens, so no text can be encoded; take the tokenizer.json that "
+              "belongs to the model, or export it again");
   ExpectError("/model/merges", "null", kInvalid, "/model/merges is missing");
   ExpectError("/model/merges", R"(["a"])", kInvalid,
               "/model/merges/0: expected two tokens with one space between them");
@@ -154,32 +162,77 @@ TEST(TokenizerFileTest, AMalformedModelIsNamedByItsPlace) {
 
 TEST(TokenizerFileTest, AMalformedAddedTokenIsNamedByItsPlace) {
   ExpectError("/added_tokens/1/content", "\"\"", kInvalid, "/added_tokens/1/content: a token cannot be empty");
-  ExpectError("/added_tokens/1/content", "\"<pad>\"", kInvalid, "/added_tokens/1: another token has the same content");
+  ExpectError("/added_tokens/1/content", "\"<pad>\"", kInvalid,
+              "/added_tokens/1: another token has the same content; remove one");
   ExpectError("/added_tokens/1/special", "null", kInvalid, "/added_tokens/1/special is missing");
   ExpectError("/added_tokens/1/lstrip", "0", kInvalid, "/added_tokens/1/lstrip: expected a boolean, found a number");
-  ExpectError("/added_tokens/1/id", "7", kInvalid, "/added_tokens/1: the id is 7; expected 1");
-  ExpectError("/added_tokens/1/content", "\"<new>\"", kInvalid, "/added_tokens/1: the id is 1; expected 128");
+  ExpectError(
+      "/added_tokens/1/id", "7", kInvalid,
+      "/added_tokens/1: \"<eos>\" has the id 7, but Hugging Face's tokenizers give it 1, its id in /model/vocab; write "
+      "the id there that the model was trained with");
+  ExpectError(
+      "/added_tokens/1/content", "\"<new>\"", kInvalid,
+      "/added_tokens/1: \"<new>\" has the id 1, but Hugging Face's tokenizers give it 128, the next id that is free, "
+      "as added tokens follow the vocabulary without a hole; list a token for each id before it");
 }
 
 TEST(TokenizerFileTest, AnotherKindOfTokenizerIsUnimplemented) {
   ExpectError("/version", "\"2.0\"", kUnimplemented, "/version: version 2.0 is not supported; only 1.0 is");
   ExpectError("/model/type", "\"Unigram\"", kUnimplemented, "/model: a model of type Unigram is not supported");
   ExpectError("/model/dropout", "0.1", kUnimplemented, "/model/dropout: dropout of merges is not supported");
-  ExpectError("/model/unk_token", "\"<unk>\"", kInvalid, "/model/unk_token: \"<unk>\" is not in the vocabulary");
-  ExpectError("/model/byte_fallback", "true", kUnimplemented,
-              "/model/byte_fallback: true with bytes that have no token is not supported; only false is");
-  ExpectError("/model/end_of_word_suffix", "\"</w>\"", kUnimplemented, "/model/end_of_word_suffix: \"</w>\"");
-  ExpectError("/normalizer", R"({"type": "Nmt"})", kUnimplemented,
-              "/normalizer: a normalizer of type Nmt is not supported; only NFC, NFD, NFKC, NFKD, Lowercase, Prepend, "
-              "Replace or Strip is");
-  ExpectError(
-      "/pre_tokenizer", R"({"type": "Whitespace"})", kUnimplemented,
-      "/pre_tokenizer: a pre-tokenizer of type Whitespace is not supported; only ByteLevel, CharDelimiterSplit, "
-      "Digits, Punctuation, Split or WhitespaceSplit is");
-  ExpectError("/pre_tokenizer", "null", kInvalid, "/pre_tokenizer is missing");
-  ExpectError("/decoder", R"({"type": "WordPiece"})", kUnimplemented, "/decoder: a decoder of type WordPiece");
+  ExpectError("/model/unk_token", "\"<unk>\"", kInvalid,
+              "/model/unk_token: \"<unk>\" is not in the vocabulary; add it there, or set unk_token to null");
+  ExpectError("/normalizer", R"({"type": "Precompiled", "precompiled_charsmap": ""})", kUnimplemented,
+              "/normalizer: a normalizer of type Precompiled is not supported; only NFC, NFD, NFKC, NFKD, "
+              "BertNormalizer, ByteLevel, Lowercase, Nmt, Prepend, Replace, Strip or StripAccents is");
+  ExpectError("/pre_tokenizer", R"({"type": "UnicodeScripts"})", kUnimplemented,
+              "/pre_tokenizer: a pre-tokenizer of type UnicodeScripts is not supported; only BertPreTokenizer, "
+              "ByteLevel, CharDelimiterSplit, Digits, FixedLength, Metaspace, Punctuation, Split, Whitespace or "
+              "WhitespaceSplit is");
+  ExpectError("/decoder", R"({"type": "CTC"})", kUnimplemented,
+              "/decoder: a decoder of type CTC is not supported; only BPEDecoder, ByteFallback, ByteLevel, Fuse, "
+              "Metaspace, Replace, Strip or WordPiece is");
+  ExpectError("/decoder", R"({"type": "Replace", "pattern": {"Regex": "a"}, "content": ""})", kUnimplemented,
+              "/decoder/pattern: a regular expression in a decoder is not supported; only a String is");
+  ExpectError("/decoder", R"({"type": "Replace", "pattern": {"String": ""}, "content": ""})", kInvalid,
+              "/decoder/pattern/String: expected a text that is not empty");
   ExpectError("/post_processor", R"({"type": "Reversed"})", kUnimplemented,
               "/post_processor: a post-processor of type Reversed is not supported");
+}
+
+TEST(TokenizerFileTest, AffixesOfSubwordsAreReadAndAPairMustHaveThem) {
+  Json json = Json::parse(AsciiTokenizerJson());
+  json["model"]["continuing_subword_prefix"] = "##";
+  json["model"]["end_of_word_suffix"] = "</w>";
+  json["model"]["vocab"]["##b</w>"] = 128;
+  json["model"]["vocab"]["ab</w>"] = 129;
+  json["model"]["merges"] = {"a ##b</w>"};
+  ASSERT_OK_AND_ASSIGN(const TokenizerFile file, ParseTokenizerFile(json.dump()));
+  EXPECT_EQ(file.subword_prefix, "##");
+  EXPECT_EQ(file.word_suffix, "</w>");
+  EXPECT_EQ(file.merges[0].merged, 129);
+  json["model"]["merges"] = {"a b"};
+  EXPECT_THAT(ParseTokenizerFile(json.dump()),
+              StatusIs(kInvalid,
+                       "/model/merges/0: \"b\" does not begin with the continuing_subword_prefix \"##\"; "
+                       "correct the pair or the prefix"));
+  json["model"]["merges"] = Json::array();
+  json["model"]["byte_fallback"] = true;
+  EXPECT_THAT(ParseTokenizerFile(json.dump()),
+              StatusIs(kUnimplemented, HasSubstr("/model/byte_fallback: true together with a continuing_subword_prefix "
+                                                 "or an end_of_word_suffix is not supported; only false is")));
+}
+
+TEST(TokenizerFileTest, MetaspaceAtTheFirstPieceNeedsANormalizerThatKeepsTheBeginning) {
+  Json json = Json::parse(AsciiTokenizerJson());
+  json["pre_tokenizer"] = {{"type", "Metaspace"}, {"replacement", "_"}, {"prepend_scheme", "first"}};
+  json["normalizer"] = {{"type", "NFC"}};
+  EXPECT_OK(ParseTokenizerFile(json.dump()));
+  json["normalizer"] = {{"type", "Strip"}, {"strip_left", true}, {"strip_right", false}};
+  EXPECT_THAT(ParseTokenizerFile(json.dump()),
+              StatusIs(kUnimplemented,
+                       "/pre_tokenizer: prepend_scheme first after a normalizer that removes characters "
+                       "is not supported; only always or never is"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "models/tokenizer/newer_characters.h"
+#include "models/tokenizer/oniguruma/newer_characters.h"
 
 #include <algorithm>
 #include <utility>
