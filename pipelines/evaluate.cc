@@ -216,7 +216,7 @@ absl::StatusOr<int> EvaluateVerb(const EvaluationRequest& request, const CommonF
   ASSIGN_OR_RETURN(const EvaluationTarget target, AgreeOk(comm, ResolveTarget(request, ranks)));
   const std::string note = NoteOfLongEvaluation(target.config.evaluation);
   if (!note.empty() && !common.check) logger.Info(note);
-  if (!rl::HasCompletions(target.config)) return EvaluatePolicy(request, target, common, comm, logger);
+  if (!rl::Traits(target.config).has_completions) return EvaluatePolicy(request, target, common, comm, logger);
   return EvaluateCompletions(request, target, common, comm, logger);
 }
 

@@ -19,7 +19,7 @@
 #include "rl/completions/data_file.h"
 #include "rl/completions/prepared_completions.h"
 #include "rl/config/check.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/evaluation/held_out_tasks.h"
 #include "rl/record/completions/record_streams.h"
 #include "rl/record/recorded.h"
@@ -160,7 +160,7 @@ std::set<std::string> PromptsKnownOfModel(const EvaluationTarget& target, const 
 }
 
 std::string SeparateDraws(const rl::Config& config) {
-  const bool has_share = rl::WorkloadReads(config.run.workload, "evaluation", "held_out_share");
+  const bool has_share = rl::Traits(config).has_texts;
   return absl::StrCat("separate draws: ", has_share ? "with evaluation.held_out_share 0, " : "",
                       "training may have used the same problems");
 }
@@ -270,7 +270,8 @@ absl::StatusOr<rl::Config> ConfigOfModel(const EvaluationRequest& request) {
     return absl::InvalidArgumentError(absl::StrCat("--set model.path: the model is ", request.target,
                                                    ", which is given as TARGET; remove --set model.path"));
   }
-  if (rl::HasCompletions(resolved.config) && models::HasTensor(request.target, kTensorOfActionHead).value_or(false)) {
+  if (rl::Traits(resolved.config).has_completions &&
+      models::HasTensor(request.target, kTensorOfActionHead).value_or(false)) {
     return absl::InvalidArgumentError(
         absl::StrCat(request.target,
                      ": this is the policy of a memory agent, an encoder with an action head, and no language model; "
@@ -423,12 +424,12 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
 
 absl::StatusOr<EvaluatedModel> LoadPolicy(const EvaluationRequest& request, const EvaluationTarget& target,
                                           int ranks_on_this_machine) {
-  if (!request.held_out_path.empty() && !rl::WorkloadReads(target.config.run.workload, "evaluation", "path")) {
+  if (!request.held_out_path.empty() && !rl::Traits(target.config).has_completions) {
     return absl::InvalidArgumentError(absl::StrCat("--held-out ", request.held_out_path, ": run.workload ",
                                                    target.config.run.workload, " reads no file: remove --held-out"));
   }
   EvaluatedModel model;
-  model.held_out = rl::HoldsOut(target.config);
+  model.held_out = rl::Traits(target.config).holds_out(target.config);
   if (!model.held_out) model.remark = SeparateDraws(target.config);
   if (!target.is_run) {
     ASSIGN_OR_RETURN(model.parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));

@@ -100,7 +100,7 @@ absl::StatusOr<int> Inspect(const InspectFlags& flags, bool json, Logger& logger
   if (!flags.step) return InspectRun(flags, run, interpreted, json, logger);
   RETURN_IF_ERROR(interpreted);
   ASSIGN_OR_RETURN(const rl::StepTables* const step, FindStep(flags, run));
-  if (!rl::HasCompletions(run.config)) {
+  if (!rl::Traits(run.config).has_completions) {
     if (flags.completion) {
       return absl::InvalidArgumentError(absl::StrCat("--completion: run.workload ", run.config.run.workload,
                                                      " has no completions; remove the option"));

@@ -74,7 +74,7 @@ void PrintTraffic(const ExchangeTraffic& exchange, const CollectiveCalls& calls,
 
 // Returns whether quiet_star.value_hidden is read: its widths can outweigh the rest of a run.
 bool HasValuesOfThoughts(const rl::Config& config, const rl::Choices& choices) {
-  return config.run.workload == "quiet_star" && choices.algorithm.advantage.baseline == rl::Baseline::kValue;
+  return rl::Traits(config).name == "quiet_star" && choices.algorithm.advantage.baseline == rl::Baseline::kValue;
 }
 
 void WarnOfLittleMemory(const rl::MemoryEstimate& estimate, bool has_values_of_thoughts, Logger& logger) {

@@ -152,6 +152,18 @@ bool Field::IsText() const {
   return std::holds_alternative<std::string*>(target) || std::holds_alternative<EnumTarget>(target);
 }
 
+bool Field::IsInScope() const {
+  return std::all_of(conditions.begin(), conditions.end(),
+                     [](const Condition& each) { return !each.is_scope || each.holds(); });
+}
+
+const Condition* Field::FirstUnmet() const {
+  for (const Condition& each : conditions) {
+    if (!each.holds()) return &each;
+  }
+  return nullptr;
+}
+
 absl::Status Field::Set(const Value& value) const {
   if (bool* const* truth = std::get_if<bool*>(&target)) {
     if (!std::holds_alternative<bool>(value)) return Mismatch(*this, Literal(value), "");

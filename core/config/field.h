@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -70,6 +71,13 @@ using Target = std::variant<bool*, int64_t*, double*, std::string*, EnumTarget>;
 // name in order; monostate allows every value of the type.
 using Allowed = std::variant<std::monostate, IntRange, DoubleRange, std::vector<absl::string_view>>;
 
+// Whether anything reads a key, which depends on the values of other keys.
+struct Condition {
+  std::function<bool()> holds;
+  std::string needs;      // the condition, for messages and documentation: "algorithm.clip sapo"
+  bool is_scope = false;  // whether it decides that the key exists for a configuration: otherwise it has no such key
+};
+
 struct Field {
   Kind kind;
   absl::string_view section, key;  // these three views are of string literals
@@ -78,10 +86,15 @@ struct Field {
   Allowed allowed;
   bool several = false;                         // of names: text is one or more of them, separated by single spaces
   std::optional<Value> omitted = std::nullopt;  // omitted from the canonical text at this value
+  std::vector<Condition> conditions = {};       // all must hold for the key to have a reader
 
   std::string Name() const;  // "rollout.temperature"
   Value Get() const;         // of an enumeration: its name
   bool IsText() const;       // whether the value is written in quotes
+  bool IsInScope() const;    // whether every scope holds
+
+  // The first condition that does not hold, or nullptr: something reads the key.
+  const Condition* FirstUnmet() const;
 
   // Stores `value`; a whole number is accepted where a number is expected, and -0 becomes 0 so that equal values are
   // hashed equally. InvalidArgument when the type or the range is wrong, the target untouched:

@@ -19,12 +19,15 @@ std::string Advice(absl::string_view names) {
 
 }  // namespace
 
-void FieldList::Section(absl::string_view name, Kind kind, absl::string_view doc) {
+FieldList& FieldList::Section(absl::string_view name, Kind kind, absl::string_view doc) {
   CHECK(!HasSection(name));
   sections_.push_back({name, kind, doc});
+  section_conditions_.clear();
+  is_section_last_ = true;
+  return *this;
 }
 
-void FieldList::Add(absl::string_view key, Target target, Allowed allowed, absl::string_view doc) {
+FieldList& FieldList::Add(absl::string_view key, Target target, Allowed allowed, absl::string_view doc) {
   CHECK(!sections_.empty());
   const SectionDoc& section = sections_.back();
   CHECK(Find(section.name, key) == nullptr);
@@ -33,34 +36,67 @@ void FieldList::Add(absl::string_view key, Target target, Allowed allowed, absl:
                      .key = key,
                      .doc = doc,
                      .target = target,
-                     .allowed = std::move(allowed)});
+                     .allowed = std::move(allowed),
+                     .conditions = section_conditions_});
+  is_section_last_ = false;
+  return *this;
 }
 
-void FieldList::Bool(absl::string_view key, bool& value, absl::string_view doc) {
-  Add(key, &value, std::monostate(), doc);
+FieldList& FieldList::Bool(absl::string_view key, bool& value, absl::string_view doc) {
+  return Add(key, &value, std::monostate(), doc);
 }
 
-void FieldList::Int(absl::string_view key, int64_t& value, const IntRange& range, absl::string_view doc) {
-  Add(key, &value, range, doc);
+FieldList& FieldList::Int(absl::string_view key, int64_t& value, const IntRange& range, absl::string_view doc) {
+  return Add(key, &value, range, doc);
 }
 
-void FieldList::Double(absl::string_view key, double& value, const DoubleRange& range, absl::string_view doc) {
-  Add(key, &value, range, doc);
+FieldList& FieldList::Double(absl::string_view key, double& value, const DoubleRange& range, absl::string_view doc) {
+  return Add(key, &value, range, doc);
 }
 
-void FieldList::String(absl::string_view key, std::string& value, absl::string_view doc) {
-  Add(key, &value, std::monostate(), doc);
+FieldList& FieldList::String(absl::string_view key, std::string& value, absl::string_view doc) {
+  return Add(key, &value, std::monostate(), doc);
 }
 
-void FieldList::Name(absl::string_view key, std::string& value, std::vector<absl::string_view> names,
-                     absl::string_view doc) {
-  Add(key, &value, std::move(names), doc);
+FieldList& FieldList::Name(absl::string_view key, std::string& value, std::vector<absl::string_view> names,
+                           absl::string_view doc) {
+  return Add(key, &value, std::move(names), doc);
 }
 
-void FieldList::Names(absl::string_view key, std::string& value, std::vector<absl::string_view> names,
-                      absl::string_view doc) {
+FieldList& FieldList::Names(absl::string_view key, std::string& value, std::vector<absl::string_view> names,
+                            absl::string_view doc) {
   Add(key, &value, std::move(names), doc);
   fields_.back().several = true;
+  return *this;
+}
+
+FieldList& FieldList::AddCondition(Condition condition) {
+  if (is_section_last_) {
+    section_conditions_.push_back(std::move(condition));
+  } else {
+    CHECK(!fields_.empty());
+    fields_.back().conditions.push_back(std::move(condition));
+  }
+  return *this;
+}
+
+FieldList& FieldList::ReadIf(std::function<bool()> holds, absl::string_view needs) {
+  return AddCondition({.holds = std::move(holds), .needs = std::string(needs)});
+}
+
+void FieldList::WhereRead(std::function<bool()> holds, absl::string_view needs,
+                          const std::function<void()>& list_keys) {
+  section_conditions_.push_back({.holds = std::move(holds), .needs = std::string(needs)});
+  list_keys();
+  section_conditions_.pop_back();
+}
+
+FieldList& FieldList::OnlyFor(Condition scope) {
+  scope.is_scope = true;
+  if (!is_section_last_ && !fields_.empty()) {
+    std::erase_if(fields_.back().conditions, [](const Condition& each) { return each.is_scope; });
+  }
+  return AddCondition(std::move(scope));
 }
 
 void FieldList::OmittedAt(Value value) {

@@ -10,10 +10,14 @@
 //     list.Section("rollout", Kind::kSemantic, "How completions are sampled.");
 //     list.Int("num_generations", rollout.num_generations, Between(2, 65536), "Completions for each prompt.");
 //     list.Double("temperature", rollout.temperature, {.low = 0, .without_low = true}, "Divides the logits.");
+//     list.Name("truncation_side", rollout.truncation_side, {"left", "right"}, "Which end of a long prompt is kept.")
+//         .ReadIf([&] { return rollout.max_prompt_length > 0; }, "rollout.max_prompt_length above 0");
 //   }
 //
+// A key that is set although its conditions do not hold would do nothing: Field::FirstUnmet finds it.
 // The list points into the struct, which must outlive it and stay where it is. All texts must be string literals.
 
+#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -39,36 +43,49 @@ struct SectionDoc {
 class FieldList {
  public:
   // Opens a section: the fields that follow are its keys. Each section once, each key once in its section (checked).
-  void Section(absl::string_view name, Kind kind, absl::string_view doc);
-  void Bool(absl::string_view key, bool& value, absl::string_view doc);
-  void Int(absl::string_view key, int64_t& value, const IntRange& range, absl::string_view doc);
-  void Double(absl::string_view key, double& value, const DoubleRange& range, absl::string_view doc);
-  void String(absl::string_view key, std::string& value, absl::string_view doc);
+  FieldList& Section(absl::string_view name, Kind kind, absl::string_view doc);
+  // Each adds a key and returns *this, for the conditions that follow.
+  FieldList& Bool(absl::string_view key, bool& value, absl::string_view doc);
+  FieldList& Int(absl::string_view key, int64_t& value, const IntRange& range, absl::string_view doc);
+  FieldList& Double(absl::string_view key, double& value, const DoubleRange& range, absl::string_view doc);
+  FieldList& String(absl::string_view key, std::string& value, absl::string_view doc);
   // Text that is one of `names`.
-  void Name(absl::string_view key, std::string& value, std::vector<absl::string_view> names, absl::string_view doc);
+  FieldList& Name(absl::string_view key, std::string& value, std::vector<absl::string_view> names,
+                  absl::string_view doc);
 
   // The same for an enumeration, whose enumerators 0, 1, ... are named in order.
   template <typename Enum>
     requires std::is_enum_v<Enum>
-  void Name(absl::string_view key, Enum& value, std::vector<absl::string_view> names, absl::string_view doc) {
-    Add(key, TargetOf(value), std::move(names), doc);
+  FieldList& Name(absl::string_view key, Enum& value, std::vector<absl::string_view> names, absl::string_view doc) {
+    return Add(key, TargetOf(value), std::move(names), doc);
   }
 
   // Text that is one or more of `names`, separated by single spaces.
-  void Names(absl::string_view key, std::string& value, std::vector<absl::string_view> names, absl::string_view doc);
+  FieldList& Names(absl::string_view key, std::string& value, std::vector<absl::string_view> names,
+                   absl::string_view doc);
+
+  // Adds a condition to the key that was listed last, or to every key of a section that was opened last: without it,
+  // nothing reads the key. `holds` may refer to what the list points into.
+  FieldList& ReadIf(std::function<bool()> holds, absl::string_view needs);
+  // The same for each key that `list_keys` lists.
+  void WhereRead(std::function<bool()> holds, absl::string_view needs, const std::function<void()>& list_keys);
+  // The same for a scope: where it does not hold, the configuration has no such key, and its canonical text omits it. A
+  // key's own scope takes the place of its section's.
+  FieldList& OnlyFor(Condition scope);
 
   // Omits the key that was listed last from the canonical text while it has this value, its default, so that a new key
   // does not change the identity of older runs.
   void OmittedAt(Value value);
   // Lists keys of the open section by `visit`, each omitted in this way at its default, which is that of Struct{}.
-  template <typename Struct>
-  void OmittedAtDefaults(void (*visit)(FieldList&, Struct&), Struct& values) {
+  template <typename Struct, typename... Arguments>
+  void OmittedAtDefaults(void (*visit)(FieldList&, Struct&, const Arguments&...), Struct& values,
+                         const Arguments&... arguments) {
     Struct defaults;
     FieldList listed;
     listed.sections_ = sections_;
-    visit(listed, defaults);
+    visit(listed, defaults, arguments...);
     const size_t first = fields_.size();
-    visit(*this, values);
+    visit(*this, values, arguments...);
     for (size_t i = first; i < fields_.size(); ++i) fields_[i].omitted = listed.fields_[i - first].Get();
   }
 
@@ -95,9 +112,12 @@ class FieldList {
   std::string NamesOfKey(absl::string_view key) const;
 
  private:
-  void Add(absl::string_view key, Target target, Allowed allowed, absl::string_view doc);
+  FieldList& Add(absl::string_view key, Target target, Allowed allowed, absl::string_view doc);
+  FieldList& AddCondition(Condition condition);
 
   std::vector<SectionDoc> sections_;
+  std::vector<Condition> section_conditions_;  // of the open section
+  bool is_section_last_ = false;               // whether no key follows the section that was opened last
   std::vector<Field> fields_;
   std::vector<OtherName> other_names_;
 };

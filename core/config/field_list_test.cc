@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
@@ -169,6 +171,63 @@ TEST(FieldListDeathTest, ListsEachSectionAndKeyOnce) {
   EXPECT_DEATH(list.Section("first", Kind::kSemantic, ""), "HasSection");
   EXPECT_DEATH(list.Bool("rate", all.flag, ""), "Find");
   EXPECT_DEATH(FieldList().Bool("flag", all.flag, ""), "sections_");
+}
+
+struct Tools {
+  std::string tool = "hammer";
+  int64_t weight = 1, teeth = 2, edges = 3;
+};
+
+FieldList ToolFields(Tools& tools) {
+  FieldList list;
+  list.Section("tools", Kind::kSemantic, "Tools.");
+  list.Name("tool", tools.tool, {"hammer", "saw", "none"}, "A tool.");
+  list.Int("weight", tools.weight, {}, "Its weight.").ReadIf([&] { return tools.tool == "hammer"; }, "tool hammer");
+  list.WhereRead(
+      [&] { return tools.tool == "saw"; }, "tool saw",
+      [&] {
+        list.Int("teeth", tools.teeth, {}, "Its teeth.").ReadIf([&] { return tools.edges > 0; }, "edges above 0");
+      });
+  list.Int("edges", tools.edges, {}, "Edges.");
+  return list;
+}
+
+std::string Needs(const FieldList& list, absl::string_view key) {
+  const Condition* const unmet = list.Find("tools", key)->FirstUnmet();
+  return unmet == nullptr ? "" : unmet->needs;
+}
+
+TEST(ConditionTest, AKeyIsReadWhereAllOfItsConditionsHoldAndNamesTheFirstThatDoesNot) {
+  Tools tools;
+  const FieldList list = ToolFields(tools);
+  EXPECT_EQ(Needs(list, "weight"), "");
+  EXPECT_EQ(Needs(list, "teeth"), "tool saw");
+  EXPECT_EQ(Needs(list, "edges"), "");
+  tools.tool = "saw";
+  EXPECT_EQ(Needs(list, "weight"), "tool hammer");
+  EXPECT_EQ(Needs(list, "teeth"), "");
+  tools.edges = 0;
+  EXPECT_EQ(Needs(list, "teeth"), "edges above 0");
+}
+
+TEST(ConditionTest, AKeysOwnScopeTakesThePlaceOfItsSections) {
+  Tools tools;
+  FieldList list;
+  list.Section("first", Kind::kSemantic, "Tools.").OnlyFor({.holds = [&] { return tools.weight > 1; }, .needs = "two"});
+  list.Int("teeth", tools.teeth, {}, "Teeth.");
+  list.Int("edges", tools.edges, {}, "Edges.").OnlyFor({.holds = [&] { return tools.weight > 2; }, .needs = "three"});
+  list.Section("second", Kind::kSemantic, "Others.");
+  list.Name("tool", tools.tool, {"hammer", "saw", "none"}, "A tool.");
+  const auto scopes = [&] {
+    return std::vector<bool>{list.Find("first", "teeth")->IsInScope(), list.Find("first", "edges")->IsInScope(),
+                             list.Find("second", "tool")->IsInScope()};
+  };
+  EXPECT_EQ(scopes(), (std::vector<bool>{false, false, true}));
+  EXPECT_EQ(list.Find("first", "edges")->FirstUnmet()->needs, "three");
+  tools.weight = 2;
+  EXPECT_EQ(scopes(), (std::vector<bool>{true, false, true}));
+  tools.weight = 3;
+  EXPECT_EQ(scopes(), (std::vector<bool>{true, true, true}));
 }
 
 }  // namespace

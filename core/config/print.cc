@@ -1,6 +1,9 @@
 #include "core/config/print.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +13,10 @@
 namespace reprise::config {
 namespace {
 
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // A comment must not contain control characters, but a file's name may.
 std::string InComment(absl::string_view text) {
   std::string clean(text);
@@ -17,6 +24,29 @@ std::string InComment(absl::string_view text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }
   return clean;
+}
+
+// The conditions of every key of the section.
+std::vector<std::string> CommonNeeds(const FieldList& fields, absl::string_view section) {
+  std::optional<std::vector<std::string>> common;
+  for (const Field& field : fields.fields()) {
+    if (field.section != section) continue;
+    std::vector<std::string> needs;
+    for (const Condition& condition : field.conditions) {
+      if (!common || Contains(*common, condition.needs)) needs.push_back(condition.needs);
+    }
+    common = std::move(needs);
+  }
+  return common.value_or(std::vector<std::string>());
+}
+
+// " *Needs a; and b.*", without those of `common`.
+std::string NeedsText(const std::vector<Condition>& conditions, const std::vector<std::string>& common) {
+  std::vector<std::string> needs;
+  for (const Condition& condition : conditions) {
+    if (!Contains(common, condition.needs)) needs.push_back(condition.needs);
+  }
+  return needs.empty() ? "" : absl::StrCat(" *Needs ", absl::StrJoin(needs, "; and "), ".*");
 }
 
 std::string InTable(absl::string_view text) { return absl::StrReplaceAll(text, {{"|", "\\|"}, {"\n", " "}}); }
@@ -45,10 +75,10 @@ std::string PrintWithOrigins(const FieldList& fields, const Origins& origins) {
   return text;
 }
 
-std::string CanonicalText(const FieldList& fields, const std::function<bool(const Field&)>& is_read) {
+std::string CanonicalText(const FieldList& fields) {
   std::vector<std::string> lines;
   for (const Field& field : fields.fields()) {
-    if (field.kind != Kind::kSemantic || field.omitted == field.Get() || !is_read(field)) continue;
+    if (field.kind != Kind::kSemantic || field.omitted == field.Get() || !field.IsInScope()) continue;
     lines.push_back(absl::StrCat(field.Name(), " = ", Literal(field.Get()), "\n"));
   }
   std::sort(lines.begin(), lines.end());
@@ -61,11 +91,14 @@ std::string ReferenceMarkdown(const FieldList& fields) {
     absl::StrAppend(&text, text.empty() ? "" : "\n", "## [", section.name, "]\n\n", section.doc);
     if (section.kind == Kind::kExecution)
       absl::StrAppend(&text, " *Execution keys: they cannot change a bit of a run.*");
+    const std::vector<std::string> common = CommonNeeds(fields, section.name);
+    if (!common.empty()) absl::StrAppend(&text, " *Needs ", absl::StrJoin(common, "; and "), ".*");
     absl::StrAppend(&text, "\n\n| key | type | default | allowed | meaning |\n|---|---|---|---|---|\n");
     for (const Field& field : fields.fields()) {
       if (field.section != section.name) continue;
       absl::StrAppend(&text, "| `", field.key, "` | ", field.TypeText(), " | `", InTable(Literal(field.Get())), "` | ");
-      absl::StrAppend(&text, InTable(field.AllowedText()), " | ", InTable(field.doc), " |\n");
+      absl::StrAppend(&text, InTable(field.AllowedText()), " | ", InTable(field.doc),
+                      InTable(NeedsText(field.conditions, common)), " |\n");
     }
   }
   return text;

@@ -3,7 +3,6 @@
 
 // A configuration as text: for people, for hashing, and as documentation. Pure.
 
-#include <functional>
 #include <string>
 
 #include "core/config/field_list.h"
@@ -18,13 +17,13 @@ namespace reprise::config {
 std::string PrintWithOrigins(const FieldList& fields, const Origins& origins);
 
 // The identity of a run: one line `section.key = value` for each semantic key, "\n" after each, the lines sorted as
-// bytes; a key is left out while it has the value of its OmittedAt, and where the run does not read it. It depends on the
-// values alone, and is itself TOML that gives the same semantic values. Its SHA-256 is the configuration's digest.
-std::string CanonicalText(
-    const FieldList& fields, const std::function<bool(const Field&)>& is_read = [](const Field&) { return true; });
+// bytes; a key is left out while it has the value of its OmittedAt, and where it is out of scope (OnlyFor). It depends
+// on the values alone, and is itself TOML that gives the same semantic values. Its SHA-256 is the configuration's
+// digest.
+std::string CanonicalText(const FieldList& fields);
 
 // Reference documentation in Markdown: a heading, a sentence and a table (key, type, default, allowed, meaning) for
-// each section. The values in `fields` are printed as the defaults.
+// each section, with the conditions of keys. The values in `fields` are printed as the defaults.
 std::string ReferenceMarkdown(const FieldList& fields);
 
 }  // namespace reprise::config

@@ -68,6 +68,23 @@ TEST(ReferenceMarkdownTest, DocumentsEverySectionAndKey) {
   EXPECT_THAT(text, ::testing::HasSubstr("## [execution]\n\nHow the work is done. *Execution keys"));
 }
 
+TEST(ReferenceMarkdownTest, SaysOnceWhatAllKeysOfASectionNeedAndBesideAKeyWhatItNeeds) {
+  bool is_wooden = false;
+  int64_t teeth = 1, edges = 1;
+  FieldList list;
+  list.Section("saw", Kind::kSemantic, "A saw.").ReadIf([] { return true; }, "a workshop");
+  list.Bool("is_wooden", is_wooden, "Whether it is wooden.");
+  list.Int("teeth", teeth, {}, "Its teeth.").ReadIf([] { return false; }, "wood").ReadIf([] { return true; }, "time");
+  list.Section("plane", Kind::kSemantic, "A plane.");
+  list.Int("edges", edges, {}, "Its edges.");
+  const std::string text = ReferenceMarkdown(list);
+  EXPECT_THAT(text, ::testing::HasSubstr("A saw. *Needs a workshop.*\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("| Whether it is wooden. |\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("| Its teeth. *Needs wood; and time.* |\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("A plane.\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("| Its edges. |\n"));
+}
+
 // Returns arbitrary values within the ranges, text included.
 Example AnyExample() {
   Example example;

@@ -6,7 +6,7 @@
 #include "core/comm/exchange/ownership.h"
 #include "core/comm/exchange/shard_map.h"
 #include "core/status/check.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/gradient/gradient_exchange.h"
 #include "rl/gradient/parameter_units.h"
 #include "rl/gradient/sharded_optimizer.h"

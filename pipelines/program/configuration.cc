@@ -18,7 +18,7 @@
 #include "core/status/status_macros.h"
 #include "rl/config/check.h"
 #include "rl/config/unread_keys.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/run/path_keys.h"
 
 namespace reprise {
@@ -184,8 +184,7 @@ absl::Status OverrideSections(const KeyEdits& edits, const std::vector<std::stri
     RETURN_IF_ERROR(config::ApplyOverride(argument, fields, origins));
   }
   for (const auto& [name, origin] : origins) {
-    const std::pair<absl::string_view, absl::string_view> key = absl::StrSplit(name, absl::MaxSplits('.', 1));
-    if (rl::WorkloadReads(config->run.workload, key.first, key.second)) continue;
+    if ((*config::FindByName(name, fields))->IsInScope()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("--set ", name, ": run.workload ", config->run.workload, " does not read it: remove the option"));
   }

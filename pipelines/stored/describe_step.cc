@@ -157,7 +157,7 @@ std::vector<std::string> SampleLines(const rl::StepRecord& record, const TokenTe
 
 absl::StatusOr<std::vector<std::string>> SampleLines(const rl::Config& config, const rl::StepTables& step,
                                                      const TokenText& text) {
-  if (!rl::HasCompletions(config)) return std::vector<std::string>();
+  if (!rl::Traits(config).has_completions) return std::vector<std::string>();
   ASSIGN_OR_RETURN(const rl::StepRecord record, rl::FromTables(step, rl::FormOf(config)));
   return SampleLines(record, text);
 }

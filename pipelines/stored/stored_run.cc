@@ -15,7 +15,7 @@
 #include "pipelines/stored/stored_shape.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/run/early_end.h"
 #include "rl/run/path_keys.h"
 #include "rl/run/prepare.h"
@@ -31,7 +31,7 @@ constexpr size_t kMostCommandBytes = 1000;  // printed at most
 // Returns DataLoss unless the steps are the first ones of the configuration's run. A run that was stopped early, or
 // whose warm-up has converged, has fewer than configured.
 absl::Status CheckSteps(const rl::Config& config, const std::vector<int64_t>& numbers) {
-  const bool may_converge = rl::TrendsOf(config).warm_up.has_value();
+  const bool may_converge = rl::Traits(config).trends(config).warm_up.has_value();
   const int64_t first_of_training = rl::ArtifactStep(config, rl::Phase::kTraining, 1);
   int64_t next = 1;
   for (const int64_t number : numbers) {
@@ -54,7 +54,7 @@ absl::Status CheckSteps(const rl::Config& config, const std::vector<int64_t>& nu
 
 // Returns DataLoss unless the warm-up ends where its metrics say so.
 absl::Status CheckWarmUpEnd(const rl::Config& config, const std::vector<rl::StepTables>& steps) {
-  if (!rl::TrendsOf(config).warm_up) return absl::OkStatus();
+  if (!rl::Traits(config).trends(config).warm_up) return absl::OkStatus();
   for (size_t i = 0; i + 1 < steps.size() && steps[i].phase == rl::Phase::kWarmUp; ++i) {
     const int64_t after = rl::ArtifactStep(config, steps[i + 1].phase, steps[i + 1].step);
     if (after == rl::NextNumber(config, rl::ResultsOf(steps[i]))) continue;

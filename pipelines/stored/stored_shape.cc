@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
 #include "core/tensor/flat_layout.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/run/prepare.h"
 #include "rl/run/stored_tensors.h"
 #include "rl/run/workloads.h"
@@ -35,7 +35,7 @@ int64_t BytesIn(const RunReader& reader, const std::vector<CheckpointInfo>& chec
 // Refuses a number of experts whose names alone would fill the memory. weights: those that are stored, or null.
 absl::Status CheckExperts(const RunReader& reader, const rl::Config& config,
                           const std::vector<CheckpointInfo>& checkpoints, const CheckpointInfo* weights) {
-  if (!rl::WorkloadReads(config.run.workload, "model", "num_experts")) return absl::OkStatus();
+  if (!rl::Traits(config).has_language_model) return absl::OkStatus();
   const int64_t experts = config.model.num_hidden_layers * config.model.num_experts;
   const bool stores_all = weights != nullptr && config.lora.r == 0;
   const int64_t most =

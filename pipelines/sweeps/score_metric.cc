@@ -46,9 +46,7 @@ bool EvaluationHas(absl::string_view name, const rl::Config& config) {
   if (std::find(std::begin(kBestNames), std::end(kBestNames), name) != std::end(kBestNames)) {
     return rl::TracksBest(config.evaluation);
   }
-  if (absl::StartsWith(name, "eval_anti_theater_")) {
-    return config.run.workload == "quiet_star" && config.quiet_star.anti_theater;
-  }
+  if (absl::StartsWith(name, "eval_anti_theater_")) return config.quiet_star.anti_theater;
   std::string metric(name);
   if (config.evaluation.on_start && absl::ConsumePrefix(&name, "eval_start_")) metric = absl::StrCat("eval_", name);
   const std::vector<std::string> names = rl::EvaluationMetricNames(config);

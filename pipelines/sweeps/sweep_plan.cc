@@ -25,7 +25,7 @@
 #include "pipelines/sweeps/trial_facts.h"
 #include "pipelines/sweeps/trial_name.h"
 #include "rl/config/unread_keys.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/run/path_keys.h"
 
 namespace reprise {
@@ -316,7 +316,7 @@ void Planner::Name(const Combination& combination, const TrialFacts& facts, size
   std::vector<Value> values;
   for (size_t k = 0; k < plan_.axes.size(); ++k) {
     const config::Field& field = **config::FindByName(plan_.axes[k], fields);
-    const bool is_read = rl::WorkloadReads(trial->config.config.run.workload, field.section, field.key);
+    const bool is_read = field.IsInScope();
     values.push_back(ValueOf(plan_.axes[k], combination, IsWord(plan_.axes[k]) ? field.Get() : facts.values[k]));
     trial->settings.push_back(is_read ? config::Literal(values[k]) : "");
   }

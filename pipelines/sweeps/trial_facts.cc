@@ -16,7 +16,7 @@
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/config.h"
 #include "rl/config/load.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/run/path_keys.h"
 
 namespace reprise {
@@ -129,21 +129,24 @@ void SetSettings(rl::Config& config, absl::Span<const ExternalFile> files, absl:
     const config::Field& field = **config::FindByName(axis, fields);
     facts->values.push_back(field.Get());
     std::string& setting = facts->settings.emplace_back();
-    if (!rl::WorkloadReads(config.run.workload, field.section, field.key) || axis == kPreset) continue;
+    if (!field.IsInScope() || axis == kPreset) continue;
     const rl::PathKey* const path = rl::FindPathKey(axis);
     setting = path == nullptr ? config::Literal(field.Get()) : PathDigest(*path, files);
   }
 }
 
 void SetKeys(rl::Config& config, absl::Span<const ExternalFile> files, TrialFacts* facts) {
-  for (auto& [key, literal] : LiteralsOf(config)) {
-    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(key, absl::MaxSplits('.', 1));
+  config::FieldList fields;
+  Visit(fields, config);
+  std::map<std::string, std::string> set;  // in the order of their names
+  for (const config::Field& field : fields.fields()) {
+    const std::string key = field.Name();
+    if (field.kind != config::Kind::kSemantic || key == kSeed || !field.IsInScope()) continue;
     const rl::PathKey* const path = rl::FindPathKey(key);
-    if (path != nullptr) literal = PathDigest(*path, files);
-    if (key == kSeed || literal == Defaults().at(key) || (path != nullptr && literal.empty())) continue;
-    if (!rl::WorkloadReads(config.run.workload, parts.first, parts.second)) continue;
-    facts->keys.emplace_back(key, literal);
+    const std::string literal = path == nullptr ? config::Literal(field.Get()) : PathDigest(*path, files);
+    if (literal != Defaults().at(key) && !(path != nullptr && literal.empty())) set[key] = literal;
   }
+  facts->keys.assign(set.begin(), set.end());
 }
 
 }  // namespace

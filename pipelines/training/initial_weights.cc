@@ -22,7 +22,7 @@
 #include "pipelines/stored/known_config.h"
 #include "pipelines/stored/stored_weights.h"
 #include "rl/config/config.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/run/prepare.h"
 #include "rl/run/workloads.h"
 
@@ -131,7 +131,7 @@ absl::StatusOr<InitialLayouts> LayoutsOf(const rl::Config& stored_config, rl::Co
 absl::Status RefuseModelDirectory(const std::string& text, const rl::Config& config) {
   const auto has = [&](absl::string_view file) { return PosixFileSystem().Stat(JoinPath(text, file)).ok(); };
   if (!has("config.json") || has("run.h5") || has("epochs")) return absl::OkStatus();
-  const bool takes_models = rl::WorkloadReads(config.run.workload, "model", "path");
+  const bool takes_models = rl::Traits(config).has_language_model;
   return absl::InvalidArgumentError(
       absl::StrCat("--init-from ", text, ": this is a model directory, and no run: ",
                    takes_models ? absl::StrCat("--set model.path=", text, " starts from its weights")
@@ -188,7 +188,7 @@ absl::Status TakeInitialWeights(const std::string& text, const rl::Config& confi
   if (absl::IsFailedPrecondition(chosen.status())) {
     return absl::FailedPreconditionError(absl::StrCat("--init-from ", text, ": ", chosen.status().message(),
                                                       "; give this run the model of that one: its ",
-                                                      rl::PolicyKeys(config)));
+                                                      rl::Traits(config).policy_keys));
   }
   if (!chosen.ok()) return WithContext(chosen.status(), absl::StrCat("--init-from ", text));
   std::vector<float>& weights = chosen->weights;

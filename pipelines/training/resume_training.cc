@@ -132,7 +132,7 @@ absl::StatusOr<std::vector<StepRange>> ReadProgress(FileSystem& files, const std
 
 // A warm-up that converges leaves a gap in the numbers of the steps.
 NextStepAfter NextStepIn(FileSystem& files, const std::string& directory, const rl::Config& config) {
-  if (!rl::TrendsOf(config).warm_up) return nullptr;
+  if (!rl::Traits(config).trends(config).warm_up) return nullptr;
   return [&files, directory, config](const std::string& segment) -> absl::StatusOr<int64_t> {
     ASSIGN_OR_RETURN(const Piece piece, OpenPiece(files, directory, segment, config));
     return piece.steps.empty() ? 0 : rl::NextNumber(config, rl::ResultsOf(piece.steps.back()));

@@ -12,7 +12,7 @@
 #include "pipelines/program/program.h"
 #include "pipelines/stored/describe_step.h"
 #include "pipelines/stored/scored_reward.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 
 namespace reprise {
 namespace {
@@ -27,7 +27,7 @@ std::string EvaluationText(const rl::Config& config, const rl::StepResults& step
                                      [name = name](const auto& named) { return named.first == name; });
     if (metric == step.metrics.end()) continue;
     if (text.empty())
-      absl::StrAppend(&text, rl::HoldsOut(config) ? ", held-out" : ", evaluation's");
+      absl::StrAppend(&text, rl::Traits(config).holds_out(config) ? ", held-out" : ", evaluation's");
     else
       absl::StrAppend(&text, " and");
     absl::StrAppendFormat(&text, " %s %.3f", shown, metric->second);
@@ -78,7 +78,7 @@ void TrainObserver::WatchRewards(const rl::StepResults& step) {
         kSteps));
     return;
   }
-  const bool has_parts = rl::WorkloadReads(config_.run.workload, "algorithm", "reward");
+  const bool has_parts = rl::Traits(config_).has_completions;
   logger_.Warning(absl::StrFormat(
       "for %d steps all %s of every prompt have had equal rewards (the last mean: %.3f), so none is better than "
       "another and nothing is learned from them; where the task is too hard, easier problems, a longer warm-up "

@@ -11,7 +11,6 @@
 #include "absl/strings/str_split.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
-#include "rl/config/key_use.h"
 #include "rl/config/reward_choice.h"
 
 namespace reprise::rl {
@@ -208,10 +207,9 @@ std::vector<std::string> Fill(const AlgorithmRow& row, const std::function<bool(
                               AlgorithmConfig* algorithm) {
   std::vector<std::string> filled;
   const auto fill = [&](auto& key, const auto& unset, const auto& value, absl::string_view key_name) {
-    const std::string name = absl::StrCat("algorithm.", key_name);
-    if (key != unset || !is_wanted(name)) return;
+    if (key != unset || !is_wanted(key_name)) return;
     key = value;
-    filled.push_back(name);
+    filled.push_back(absl::StrCat("algorithm.", key_name));
   };
   fill(algorithm->loss_type, "", std::string(LossTypeName(row.loss.loss_type)), "loss_type");
   fill(algorithm->scale_rewards, "", std::string(ScaleRewardsName(row.advantage.scale_rewards)), "scale_rewards");
@@ -269,7 +267,10 @@ absl::StatusOr<std::vector<std::string>> FillAlgorithm(AlgorithmConfig* algorith
   ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(*algorithm));
   Config config;
   config.algorithm = *algorithm;
-  return Fill(row, [&](absl::string_view key) { return IsRead(key, config, row); }, algorithm);
+  config::FieldList list;
+  Visit(list, config);
+  const auto is_read = [&](absl::string_view key) { return list.Find("algorithm", key)->FirstUnmet() == nullptr; };
+  return Fill(row, is_read, algorithm);
 }
 
 AlgorithmConfig WithOwnValues(AlgorithmConfig algorithm) {

@@ -5,9 +5,16 @@
 
 namespace reprise::rl {
 
+class Conditions;  // rl/config/key_conditions.h
+
 // Lists the section [algorithm] and its keys. Keys added after the first release are omitted at their defaults;
 // WithoutOwnChoices first resets those that equal the algorithm's own value.
-void Visit(config::FieldList& list, AlgorithmConfig& algorithm);
+void Visit(config::FieldList& list, AlgorithmConfig& algorithm, const Conditions& when);
+
+// Lists its keys of the loss: VisitEpsilon those of the first release, VisitLoss those that are omitted at their
+// defaults.
+void VisitEpsilon(config::FieldList& list, AlgorithmConfig& algorithm, const Conditions& when);
+void VisitLoss(config::FieldList& list, AlgorithmConfig& algorithm, const Conditions& when);
 
 }  // namespace reprise::rl
 

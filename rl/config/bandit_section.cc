@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "core/status/printable.h"
 #include "core/status/status_macros.h"
+#include "rl/config/key_conditions.h"
 
 namespace reprise::rl {
 namespace {
@@ -18,23 +19,16 @@ constexpr size_t kMostLayers = 64;
 
 }  // namespace
 
-bool BanditReads(absl::string_view section, absl::string_view key) {
-  for (const absl::string_view other : {"model", "lora", "data", "environment", "process"}) {
-    if (section == other) return false;
-  }
-  return key != "bootstrap_truncated" && key != "top_entropy_quantile" && key != "activation_checkpointing" &&
-         key != "qk_clip_threshold";
-}
-
 bool ShapesBanditPolicy(absl::string_view section, absl::string_view key) {
   return section == "bandit" && (key == "hidden" || key == "activation" || key == "layer_norm");
 }
 
-void VisitBandit(config::FieldList& list, BanditConfig& bandit) {
+void VisitBandit(config::FieldList& list, BanditConfig& bandit, const Conditions& when) {
   list.Section(
-      "bandit", config::Kind::kSemantic,
-      "A contextual bandit (run.workload bandit): each problem is a vector of features, and the reward of an "
-      "action is a linear function of them, scaled to 0 for the worst and 1 for the best of the allowed actions.");
+          "bandit", config::Kind::kSemantic,
+          "A contextual bandit (run.workload bandit): each problem is a vector of features, and the reward of an "
+          "action is a linear function of them, scaled to 0 for the worst and 1 for the best of the allowed actions.")
+      .OnlyFor(when.Workload("bandit"));
   list.Int("features", bandit.features, Between(1, kWidest), "Features of a problem, normally distributed.");
   list.Int("actions", bandit.actions, Between(2, kWidest), "Actions, of which one is the best.");
   list.Double(

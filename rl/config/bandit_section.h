@@ -12,11 +12,10 @@
 
 namespace reprise::rl {
 
-// Lists the keys of [bandit].
-void VisitBandit(config::FieldList& list, BanditConfig& bandit);
+class Conditions;  // rl/config/key_conditions.h
 
-// Returns whether a run of the bandit can read the key. Pure.
-bool BanditReads(absl::string_view section, absl::string_view key);
+// Lists the keys of [bandit].
+void VisitBandit(config::FieldList& list, BanditConfig& bandit, const Conditions& when);
 
 // Returns whether the key describes the policy's network, not the problem. Pure.
 bool ShapesBanditPolicy(absl::string_view section, absl::string_view key);

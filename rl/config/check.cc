@@ -11,15 +11,11 @@
 #include "core/status/status_macros.h"
 #include "rl/algorithm/token_advantages.h"
 #include "rl/config/algorithm_choice.h"
-#include "rl/config/bandit_section.h"
 #include "rl/config/environment_section.h"
 #include "rl/config/evaluation_check.h"
 #include "rl/config/extension.h"
-#include "rl/config/memory_section.h"
-#include "rl/config/morphogenesis_section.h"
-#include "rl/config/quiet_star_section.h"
 #include "rl/config/reward_choice.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/schedule/rate_factors.h"
 
 namespace reprise::rl {
@@ -124,7 +120,7 @@ absl::Status CheckMinibatches(const Config& config) {
                                      " decisions that a step can have "
                                      "(rollout.prompts_per_step x rollout.num_generations "
                                      "episodes of at most ",
-                                     MostDecisions(config), ")");
+                                     Traits(config).most_decisions(config), ")");
   return absl::InvalidArgumentError(absl::StrCat("algorithm.", by_size ? "mini_batch_size " : "num_mini_batches ",
                                                  value, " is more than the ", dealt, what));
 }
@@ -181,21 +177,15 @@ absl::Status CheckProcess(const Config& config, const RewardChoice& rewards) {
                                                  " process, but process.command is empty: set it"));
 }
 
-// What gives rewards during an episode, for messages.
-std::string TurnRewards(const Config& config) {
-  if (config.run.workload == "quiet_star") return "run.workload quiet_star";
-  if (config.run.workload == "morphogenesis") return absl::StrCat("morphogenesis.reward ", config.morphogenesis.reward);
-  return config.run.workload == "memory_agent" ? "memory.reward composite" : "algorithm.turn_rewards turn";
-}
-
 // Where each step is compared by its own reward alone, rewards that are given at an episode's end leave all other steps
 // with 0, and compare the last step of a short episode with the zeros of longer ones.
 absl::Status CheckStepRewards(const Config& config, const AlgorithmRow& row) {
-  if (!ByStep(row.advantage) || row.advantage.gamma != 0 || MostDecisions(config) == 1) return absl::OkStatus();
+  if (!ByStep(row.advantage) || row.advantage.gamma != 0 || Traits(config).most_decisions(config) == 1)
+    return absl::OkStatus();
   if (EarnsByTurn(config, row)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "algorithm.name ", row.name, " with algorithm.gamma 0 compares each step by what it earns itself, but ",
-      config.run.workload == "memory_agent" ? "memory.reward agemem" : "algorithm.turn_rewards episode",
+      Traits(config).final_reward,
       " gives one reward at the end of an episode: set algorithm.gamma to 1, or algorithm.name to grpo, which gives "
       "every step of an episode its reward"));
 }
@@ -205,8 +195,8 @@ absl::Status CheckTurnRewards(const Config& config) {
   RETURN_IF_ERROR(CheckStepRewards(config, row));
   if (EarnsByTurn(config, row) && !config.algorithm.reward_clip_range.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("algorithm.reward_clip_range clips an episode's sum of rewards, which ", TurnRewards(config),
-                     " does not use: remove one of them"));
+        absl::StrCat("algorithm.reward_clip_range clips an episode's sum of rewards, which ",
+                     Traits(config).turn_rewards, " does not use: remove one of them"));
   }
   if (config.algorithm.turn_rewards == "episode") return absl::OkStatus();
   if (config.environment.name.empty()) {
@@ -283,19 +273,14 @@ absl::Status CheckAdapters(const Config& config) {
                    ": its second model would be trained whole; set value_model to head, or lora.r to 0"));
 }
 
-absl::Status CheckGrowth(const Config& config) {
+absl::Status CheckWorkload(const Config& config) {
   ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
-  return CheckMorphogenesis(config, algorithm);
-}
-
-absl::Status CheckThoughts(const Config& config) {
-  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
-  return CheckQuietStar(config, algorithm);
+  return Traits(config).check(config, algorithm);
 }
 
 absl::Status CheckFromScratch(const Config& config) {
   RETURN_IF_ERROR(WithContext(models::ValidateDecoderConfig(FromScratchDecoder(config.model)), "[model]"));
-  if (HasCompletions(config) && config.rollout.max_completion_length >= config.model.max_position_embeddings) {
+  if (Traits(config).has_completions && config.rollout.max_completion_length >= config.model.max_position_embeddings) {
     return absl::InvalidArgumentError(absl::StrCat(
         "rollout.max_completion_length ", config.rollout.max_completion_length,
         " leaves no room for a prompt within model.max_position_embeddings ", config.model.max_position_embeddings));
@@ -314,10 +299,7 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(CheckEnvironment(config));
   RETURN_IF_ERROR(CheckTurnRewards(config));
   RETURN_IF_ERROR(CheckEvaluation(config));
-  RETURN_IF_ERROR(CheckBandit(config.bandit));
-  RETURN_IF_ERROR(CheckMemory(config));
-  RETURN_IF_ERROR(CheckGrowth(config));
-  RETURN_IF_ERROR(CheckThoughts(config));
+  RETURN_IF_ERROR(CheckWorkload(config));
   RETURN_IF_ERROR(CheckAdapters(config));
   RETURN_IF_ERROR(WithContext(ParseRateFactors(config.optimizer.learning_rate_factors).status(),
                               "optimizer.learning_rate_factors"));

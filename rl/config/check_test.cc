@@ -269,7 +269,7 @@ TEST(CheckConfigTest, AClipOfSumsNamesWhatGivesRewardsDuringAnEpisode) {
   EXPECT_EQ(error([](Config& c) { c.run.workload = "quiet_star"; }),
             absl::StrCat(kClips, "run.workload quiet_star", kRemedy));
   EXPECT_EQ(error([](Config& c) { c.run.workload = "morphogenesis"; }),
-            absl::StrCat(kClips, "morphogenesis.reward shaped", kRemedy));
+            absl::StrCat(kClips, "morphogenesis.reward", kRemedy));
   EXPECT_EQ(error([](Config& c) { c.run.workload = "memory_agent"; }),
             absl::StrCat(kClips, "memory.reward composite", kRemedy));
 }

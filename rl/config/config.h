@@ -430,9 +430,6 @@ struct Config {
   bool operator==(const Config&) const = default;
 };
 
-// Returns whether the run is of completions (run.workload), which [model], [data] and [environment] describe.
-inline bool HasCompletions(const Config& config) { return config.run.workload == "completions"; }
-
 // Lists every section and key of `config`, which must outlive the list and not move.
 void Visit(config::FieldList& list, Config& config);
 

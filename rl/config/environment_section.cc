@@ -1,7 +1,20 @@
 #include "rl/config/environment_section.h"
 
+#include "rl/config/key_conditions.h"
+
 namespace reprise::rl {
 namespace {
+
+bool HasRooms(const Config& config) { return config.environment.name == "grid_navigation"; }
+
+bool HasCheckedActions(const Config& config) { return ChecksActions(config.environment); }
+
+bool HasTools(const Config& config) {
+  return config.environment.name == "grid_navigation" || config.environment.name == "process";
+}
+
+constexpr absl::string_view kEnvironment = "an environment.name";
+constexpr absl::string_view kChecks = "environment.action_mask action or environment.invalid_episodes drop";
 
 using config::Between;
 
@@ -9,72 +22,95 @@ constexpr int64_t kMostTurns = int64_t{1} << 16;
 constexpr int64_t kMostTokens = int64_t{1} << 24;
 
 // The keys of environments whose actions are JSON within text.
-void VisitActions(config::FieldList& list, EnvironmentConfig& environment) {
+void VisitActions(config::FieldList& list, EnvironmentConfig& environment, const Conditions& when) {
   list.Name(
       "action_mask", environment.action_mask, {"all", "action"},
       "grid_navigation: which of the policy's tokens are learned; all, or only those of the JSON action, while the "
       "reasoning around it is masked as observations are.");
   list.Int("min_action_tokens", environment.min_action_tokens, Between(0, kMostTokens),
            "For action_mask and invalid_episodes: with fewer tokens the text's first object counts as the action only "
-           "where it is valid or has an action's keys, and then with less confidence.");
+           "where it is valid or has an action's keys, and then with less confidence.")
+      .ReadIf(when(HasCheckedActions), kChecks);
   list.Int("max_action_tokens", environment.max_action_tokens, Between(1, kMostTokens),
-           "For action_mask and invalid_episodes: the greatest number of tokens, as min_action_tokens is the least.");
+           "For action_mask and invalid_episodes: the greatest number of tokens, as min_action_tokens is the least.")
+      .ReadIf(when(HasCheckedActions), kChecks);
   list.Name("invalid_episodes", environment.invalid_episodes, {"keep", "drop"},
             "grid_navigation: whether an episode with an action that is invalid, or not found in the policy's text, "
             "is kept, or dropped from the loss and from the baseline of its group.");
 }
 
-void VisitObservations(config::FieldList& list, EnvironmentConfig& environment) {
+void VisitObservations(config::FieldList& list, EnvironmentConfig& environment, const Conditions& when) {
   list.Name("observation", environment.observation, {"text", "features"},
-            "grid_navigation: whether observations are words or numbers (docs/environments.md).");
+            "grid_navigation: whether observations are words or numbers (docs/environments.md).")
+      .ReadIf(when(HasRooms), "environment.name grid_navigation");
   list.Int("feature_bins", environment.feature_bins, Between(2, 65536),
-           "The number of bins; numeric observations are written as the numbers of their bins.");
+           "The number of bins; numeric observations are written as the numbers of their bins.")
+      .ReadIf(when([](const Config& config) {
+                return config.environment.name == "process" || config.environment.observation == "features";
+              }),
+              "environment.name process, or environment.observation features");
 }
 
-void VisitToolCalls(config::FieldList& list, EnvironmentConfig& environment) {
+void VisitToolCalls(config::FieldList& list, EnvironmentConfig& environment, const Conditions& when) {
   list.Int("max_tool_calls", environment.max_tool_calls, Between(0, kMostTurns),
            "Tool calls of an episode, at most: actions that process reports as such, movements of grid_navigation. "
-           "The environment does not receive further ones. 0 = they are neither limited nor counted.");
+           "The environment does not receive further ones. 0 = they are neither limited nor counted.")
+      .ReadIf(when(HasTools), "environment.name grid_navigation or process");
   list.String("tool_call_refusal", environment.tool_call_refusal,
-              "What the policy reads instead of an observation after a further tool call.");
+              "What the policy reads instead of an observation after a further tool call.")
+      .ReadIf(when([](const Config& config) { return HasTools(config) && config.environment.max_tool_calls > 0; }),
+              "environment.max_tool_calls above 0");
 }
 
-void VisitKeys(config::FieldList& list, EnvironmentConfig& environment) {
+void VisitKeys(config::FieldList& list, EnvironmentConfig& environment, const Conditions& when) {
   list.Name("name", environment.name, {"", "countdown", "grid_navigation", "number_guess", "process"},
             "The environment that replies to the policy's actions; process: the external process of process.command; "
             "empty = none, completions are answers to their prompts.");
-  list.Int("max_turns", environment.max_turns, Between(1, kMostTurns), "Actions of an episode, at most.");
+  list.Int("max_turns", environment.max_turns, Between(1, kMostTurns), "Actions of an episode, at most.")
+      .ReadIf(when(HasEnvironment), kEnvironment);
   list.Int("max_action_length", environment.max_action_length, Between(0, kMostTokens),
            "Tokens of an action, at most; 0 = as many as rollout.max_completion_length leaves, which limits all turns "
-           "of an episode together, observations included.");
+           "of an episode together, observations included.")
+      .ReadIf(when(HasEnvironment), kEnvironment);
   list.String("stop", environment.stop,
               "Texts that end an action, besides the end tokens, as a JSON list: '[\"</answer>\", "
-              "\"\\n\"]'; the environment does not receive them. Empty = none.");
+              "\"\\n\"]'; the environment does not receive them. Empty = none.")
+      .ReadIf(when(HasEnvironment), kEnvironment);
   list.Double("turn_reward", environment.turn_reward, {.low = -1e9, .high = 1e9},
-              "Added to the environment's reward for every turn; a negative value favours short episodes.");
+              "Added to the environment's reward for every turn; a negative value favours short episodes.")
+      .ReadIf(when(HasEnvironment), kEnvironment);
   list.Int("largest", environment.largest, Between(1, 1000000),
-           "number_guess and countdown: numbers are from 1 to this.");
-  list.Int("numbers", environment.numbers, Between(2, 16), "countdown: how many numbers a task has.");
+           "number_guess and countdown: numbers are from 1 to this.")
+      .ReadIf(when([](const Config& config) {
+                return config.environment.name == "number_guess" || config.environment.name == "countdown";
+              }),
+              "environment.name number_guess or countdown");
+  list.Int("numbers", environment.numbers, Between(2, 16), "countdown: how many numbers a task has.")
+      .ReadIf(when([](const Config& config) { return config.environment.name == "countdown"; }),
+              "environment.name countdown");
   list.Int("kinds", environment.kinds, Between(4, 10),
-           "grid_navigation: kinds of objects in rooms, which are the choices of an answer.");
-  VisitActions(list, environment);
-  VisitObservations(list, environment);
-  VisitToolCalls(list, environment);
+           "grid_navigation: kinds of objects in rooms, which are the choices of an answer.")
+      .ReadIf(when(HasRooms), "environment.name grid_navigation");
+  VisitActions(list, environment, when);
+  VisitObservations(list, environment, when);
+  VisitToolCalls(list, environment, when);
 }
 
 }  // namespace
 
 // Runs without an environment omit these keys.
-void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment) {
+void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment, const Conditions& when) {
   list.Section("environment", config::Kind::kSemantic,
-               "Episodes of several turns: docs/environments.md. Keys after name are read only where it is set.");
-  list.OmittedAtDefaults(VisitKeys, environment);
+               "Episodes of several turns: docs/environments.md. Keys after name are read only where it is set.")
+      .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_completions));
+  list.OmittedAtDefaults(VisitKeys, environment, when);
 }
 
-void VisitProcess(config::FieldList& list, ProcessConfig& process) {
+void VisitProcess(config::FieldList& list, ProcessConfig& process, const Conditions& when) {
   list.Section("process", config::Kind::kSemantic,
                "An external process that answers lines of JSON (docs/environments.md): for environment.name "
-               "process, for algorithm.reward process, or for both.");
+               "process, for algorithm.reward process, or for both.")
+      .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_completions));
   list.String("command", process.command, "The command, run by /bin/sh; every reply is stored with the run.");
   list.OmittedAt(std::string());
 }

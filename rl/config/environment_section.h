@@ -6,8 +6,10 @@
 
 namespace reprise::rl {
 
+class Conditions;  // rl/config/key_conditions.h
+
 // Lists the keys of [environment].
-void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment);
+void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment, const Conditions& when);
 
 // Returns whether training finds actions in the policy's text and checks them.
 inline bool ChecksActions(const EnvironmentConfig& environment) {
@@ -15,7 +17,7 @@ inline bool ChecksActions(const EnvironmentConfig& environment) {
 }
 
 // Lists the key of [process].
-void VisitProcess(config::FieldList& list, ProcessConfig& process);
+void VisitProcess(config::FieldList& list, ProcessConfig& process, const Conditions& when);
 
 }  // namespace reprise::rl
 

@@ -8,10 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/config/unknown_name.h"
 #include "rl/config/evaluation_section.h"
-#include "rl/config/memory_section.h"
-#include "rl/config/morphogenesis_section.h"
-#include "rl/config/quiet_star_section.h"
 #include "rl/config/reward_choice.h"
+#include "rl/config/workload_traits.h"
 #include "rl/evaluation/scores/scores.h"
 
 namespace reprise::rl {
@@ -26,7 +24,8 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
 }  // namespace
 
 bool DefinesAccuracy(const Config& config) {
-  if (!HasCompletions(config) || config.evaluation.correct_reward > 0 || !config.environment.name.empty()) return true;
+  if (!Traits(config).has_completions || config.evaluation.correct_reward > 0 || !config.environment.name.empty())
+    return true;
   const absl::StatusOr<RewardChoice> rewards = RewardsOf(config.algorithm);
   if (!rewards.ok()) return true;  // CheckConfig refuses them
   return std::any_of(rewards->functions.begin(), rewards->functions.end(),
@@ -36,15 +35,7 @@ bool DefinesAccuracy(const Config& config) {
 std::vector<std::string> EvaluationMetricNames(const Config& config) {
   const EvaluationConfig& evaluation = config.evaluation;
   std::vector<std::string> names = ScoreMetricNames(evaluation.num_generations, DefinesAccuracy(config));
-  if (config.run.workload == "memory_agent") {
-    for (std::string& name : MemoryScoreNames(evaluation.num_generations)) names.push_back(std::move(name));
-  }
-  if (config.run.workload == "quiet_star") {
-    for (std::string& name : ThoughtScoreNames(config)) names.push_back(std::move(name));
-  }
-  if (config.run.workload == "morphogenesis") {
-    for (std::string& name : GrowthScoreNames(evaluation.num_generations)) names.push_back(std::move(name));
-  }
+  for (std::string& name : Traits(config).score_names(config)) names.push_back(std::move(name));
   return names;
 }
 
@@ -78,7 +69,7 @@ absl::Status CheckEvaluation(const Config& config) {
         "evaluation.held_out_share, for example to 0.2, or evaluation.path to a file of them");
   }
   std::vector<std::string> names = EvaluationMetricNames(config);
-  names.push_back(kRewardMovingAverage);
+  names.emplace_back(kRewardMovingAverage);
   if (Contains(names, evaluation.metric_for_best_model)) return absl::OkStatus();
   if (Contains(ScoreMetricNames(evaluation.num_generations), evaluation.metric_for_best_model)) {
     return refuse("evaluation.metric_for_best_model ", evaluation.metric_for_best_model,

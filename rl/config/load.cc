@@ -11,8 +11,6 @@
 #include "models/lora/lora_config.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
-#include "rl/config/key_use.h"
-#include "rl/config/workload_keys.h"
 
 namespace reprise::rl {
 namespace {
@@ -59,9 +57,8 @@ absl::Status FillPreset(ResolvedConfig* resolved) {
   const auto fill = [&](absl::string_view section, const std::string& setting) -> absl::Status {
     const std::string key = setting.substr(0, setting.find('='));
     const std::string name = absl::StrCat(section, ".", key);
-    ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
-    const bool is_read = WorkloadReads(config.run.workload, section, key) && IsRead(name, config, row);
-    if (resolved->origins.contains(name) || !is_read) return absl::OkStatus();
+    RETURN_IF_ERROR(AlgorithmOf(config.algorithm).status());
+    if (resolved->origins.contains(name) || fields.Find(section, key)->FirstUnmet() != nullptr) return absl::OkStatus();
     config::Origins unused;
     RETURN_IF_ERROR(config::ApplyOverride(absl::StrCat(section, ".", setting), fields, unused));
     resolved->origins[name] = origin;
@@ -124,9 +121,7 @@ std::string CanonicalConfig(const Config& config) {
   copy.algorithm = WithoutOwnChoices(WithOwnValues(config.algorithm));
   copy.optimizer.preset.clear();                                // its values are those of its keys
   copy.lora.target_modules = NamesOf(AdaptersOf(config.lora));  // a set: order and repetition mean nothing
-  return config::CanonicalText(FieldsOf(copy), [&](const config::Field& field) {
-    return WorkloadReads(config.run.workload, field.section, field.key);
-  });
+  return config::CanonicalText(FieldsOf(copy));
 }
 
 std::string PrintConfig(const ResolvedConfig& resolved) {

@@ -9,7 +9,6 @@
 #include "gtest/gtest.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
-#include "rl/config/workload_keys.h"
 
 namespace reprise::rl {
 namespace {
@@ -146,8 +145,7 @@ TEST(CanonicalConfigTest, IgnoresOnlyExecutionKeysAndThoseOfOtherWorkloads) {
   const std::string canonical = CanonicalConfig(config);
   for (const config::Field& field : fields.fields()) {
     const bool listed = canonical.find(field.Name() + " = ") != std::string::npos;
-    const bool is_read = WorkloadReads(config.run.workload, field.section, field.key);
-    EXPECT_EQ(listed, field.section != "execution" && !field.omitted && is_read) << field.Name();
+    EXPECT_EQ(listed, field.section != "execution" && !field.omitted && field.IsInScope()) << field.Name();
     EXPECT_TRUE(!field.omitted || field.omitted == field.Get()) << field.Name() << " is left out at another value";
   }
   config.run.extended_at = "10";

@@ -12,6 +12,8 @@
 
 namespace reprise::rl {
 
+class Conditions;  // rl/config/key_conditions.h
+
 // The stages of a memory agent's curriculum, 1, 2 and 3, and the number of operations in an episode of a stage.
 inline constexpr int kMemoryStages = 3;
 struct EpisodeLengths {
@@ -32,10 +34,7 @@ bool HasFacts(const MemoryConfig& memory);
 EpisodeLengths LengthsOfLastStage(const MemoryConfig& memory);
 
 // Lists the keys of [memory].
-void VisitMemory(config::FieldList& list, MemoryConfig& memory);
-
-// Returns whether a run of the memory agent can read the key. Pure.
-bool MemoryReads(absl::string_view section, absl::string_view key);
+void VisitMemory(config::FieldList& list, MemoryConfig& memory, const Conditions& when);
 
 // Returns whether a run has training steps of the stage. Pure.
 bool HasMemoryStage(const MemoryConfig& memory, int stage);

@@ -8,9 +8,17 @@
 #include "core/status/status_macros.h"
 #include "models/morphogenesis/life_cycle/blueprints.h"
 #include "models/morphogenesis/life_cycle/topology.h"
+#include "rl/config/key_conditions.h"
 
 namespace reprise::rl {
 namespace {
+
+bool GrowsOnImages(const Config& config) { return config.morphogenesis.task == "cifar10"; }
+
+bool GrowsOnText(const Config& config) { return !GrowsOnImages(config); }
+
+constexpr absl::string_view kImages = "morphogenesis.task cifar10";
+constexpr absl::string_view kStories = "morphogenesis.task tinystories";
 
 using config::Between;
 
@@ -22,19 +30,27 @@ constexpr config::DoubleRange kRate = {.low = 1e-12, .high = 1e30, .or_exactly =
 constexpr absl::string_view kControllers[] = {"greedy", "", "heuristic", "random"};
 constexpr absl::string_view kMeasures[] = {"added_params", "final_accuracy", "return"};
 
-void VisitHost(config::FieldList& list, MorphogenesisConfig& growth) {
+void VisitHost(config::FieldList& list, MorphogenesisConfig& growth, const Conditions& when) {
   list.Int("image_size", growth.image_size, Between(8, 32),
-           "Rows and columns of generated images; those of CIFAR-10 have 32.");
+           "Rows and columns of generated images; those of CIFAR-10 have 32.")
+      .ReadIf(when(GrowsOnImages), kImages);
   list.Int("base_channels", growth.base_channels, Between(1, 512),
-           "Channels of the first block of the convolutional host; each block has twice those before it.");
+           "Channels of the first block of the convolutional host; each block has twice those before it.")
+      .ReadIf(when(GrowsOnImages), kImages);
   list.Int("blocks", growth.blocks, Between(2, 5),
-           "Blocks of the convolutional host, each of which halves rows and columns.");
-  list.Int("block_size", growth.block_size, Between(2, 1024), "Tokens (bytes) of a sequence of tinystories.");
-  list.Int("width", growth.width, Between(4, kWidest), "Width of the transformer host, that of tinystories.");
-  list.Int("heads", growth.heads, Between(1, 256), "Attention heads of the transformer host.");
-  list.Int("layers", growth.layers, Between(1, 48), "Layers of the transformer host.");
+           "Blocks of the convolutional host, each of which halves rows and columns.")
+      .ReadIf(when(GrowsOnImages), kImages);
+  list.Int("block_size", growth.block_size, Between(2, 1024), "Tokens (bytes) of a sequence of tinystories.")
+      .ReadIf(when(GrowsOnText), kStories);
+  list.Int("width", growth.width, Between(4, kWidest), "Width of the transformer host, that of tinystories.")
+      .ReadIf(when(GrowsOnText), kStories);
+  list.Int("heads", growth.heads, Between(1, 256), "Attention heads of the transformer host.")
+      .ReadIf(when(GrowsOnText), kStories);
+  list.Int("layers", growth.layers, Between(1, 48), "Layers of the transformer host.")
+      .ReadIf(when(GrowsOnText), kStories);
   list.Double("dropout", growth.dropout, {.low = 0, .high = 1, .without_high = true},
-              "Dropout of the transformer host.");
+              "Dropout of the transformer host.")
+      .ReadIf(when(GrowsOnText), kStories);
   list.Double("host_learning_rate", growth.host_learning_rate, kRate, "Learning rate of the host (SGD).");
   list.Double("seed_learning_rate", growth.seed_learning_rate, kRate, "Learning rate of the seed (SGD).");
   list.Double("momentum", growth.momentum, {.low = 0, .high = 1, .without_high = true}, "Momentum of host and seed.");
@@ -106,17 +122,17 @@ absl::Status CheckRecurrentEpochs(const Config& config) {
 
 std::vector<std::string> MorphogenesisWarnings(const Config& config) {
   const int64_t epochs = config.algorithm.num_iterations;
-  const bool remembers = config.run.workload == "morphogenesis" && config.morphogenesis.lstm > 0;
-  if (!remembers || epochs <= kManyRecurrentEpochs) return {};
+  if (config.morphogenesis.lstm == 0 || epochs <= kManyRecurrentEpochs) return {};
   return {absl::StrCat("algorithm.num_iterations is ", epochs, " with morphogenesis.lstm: more than ",
                        kManyRecurrentEpochs, " epochs of updates often make a controller that remembers unstable")};
 }
 
-void VisitMorphogenesis(config::FieldList& list, MorphogenesisConfig& growth) {
+void VisitMorphogenesis(config::FieldList& list, MorphogenesisConfig& growth, const Conditions& when) {
   list.Section(
-      "morphogenesis", config::Kind::kSemantic,
-      "A network that grows while it trains (run.workload morphogenesis): after each epoch of a host a controller "
-      "decides whether a seed is germinated, becomes part of the host, or is removed.");
+          "morphogenesis", config::Kind::kSemantic,
+          "A network that grows while it trains (run.workload morphogenesis): after each epoch of a host a controller "
+          "decides whether a seed is germinated, becomes part of the host, or is removed.")
+      .OnlyFor(when.Workload("morphogenesis"));
   list.Name("task", growth.task, {"cifar10", "tinystories"},
             "cifar10: images and a convolutional host; tinystories: text and a transformer.");
   list.String("data_path", growth.data_path,
@@ -130,16 +146,10 @@ void VisitMorphogenesis(config::FieldList& list, MorphogenesisConfig& growth) {
            "Examples in a batch of a host; 0 = 128 images or 32 sequences.");
   list.Int("max_epochs", growth.max_epochs, Between(0, kMostEpochs),
            "Epochs, and with it decisions, of an episode; 0 = 25 of cifar10, 50 of tinystories.");
-  list.Bool("augments", growth.augments, "Whether training images are cropped and mirrored at random.");
-  VisitHost(list, growth);
+  list.Bool("augments", growth.augments, "Whether training images are cropped and mirrored at random.")
+      .ReadIf(when(GrowsOnImages), kImages);
+  VisitHost(list, growth, when);
   VisitController(list, growth);
-}
-
-bool MorphogenesisReads(absl::string_view section, absl::string_view key) {
-  for (const absl::string_view other : {"model", "lora", "data", "environment", "process"}) {
-    if (section == other) return false;
-  }
-  return key != "top_entropy_quantile" && key != "activation_checkpointing" && key != "qk_clip_threshold";
 }
 
 bool ShapesController(absl::string_view section, absl::string_view key) {
@@ -192,7 +202,6 @@ std::vector<std::string> GrowthScoreNames(int64_t samples) {
 }
 
 absl::Status CheckMorphogenesis(const Config& config, const AlgorithmRow& algorithm) {
-  if (config.run.workload != "morphogenesis") return absl::OkStatus();
   const MorphogenesisConfig& growth = config.morphogenesis;
   ASSIGN_OR_RETURN(const models::HostTask task, HostTaskOf(growth));
   if (growth.task == "cifar10" && growth.image_size < int64_t{1} << growth.blocks) {

@@ -15,11 +15,10 @@
 
 namespace reprise::rl {
 
-// Lists the keys of [morphogenesis].
-void VisitMorphogenesis(config::FieldList& list, MorphogenesisConfig& morphogenesis);
+class Conditions;  // rl/config/key_conditions.h
 
-// Returns whether a run of growing networks can read the key. Pure.
-bool MorphogenesisReads(absl::string_view section, absl::string_view key);
+// Lists the keys of [morphogenesis].
+void VisitMorphogenesis(config::FieldList& list, MorphogenesisConfig& morphogenesis, const Conditions& when);
 
 // Returns whether the key shapes the controller, and not what it controls. Pure.
 bool ShapesController(absl::string_view section, absl::string_view key);

@@ -7,9 +7,20 @@
 #include "absl/strings/str_split.h"
 #include "core/status/printable.h"
 #include "core/status/status_macros.h"
+#include "rl/config/key_conditions.h"
 
 namespace reprise::rl {
 namespace {
+
+bool IsInjected(const Config& config) { return config.quiet_star.positions == "difficult"; }
+
+bool MixesByAttention(const Config& config) { return config.quiet_star.mixing == "attention"; }
+
+bool TestsForTheater(const Config& config) { return config.quiet_star.anti_theater; }
+
+constexpr absl::string_view kInjected = "quiet_star.positions difficult";
+constexpr absl::string_view kAttention = "quiet_star.mixing attention";
+constexpr absl::string_view kTheater = "quiet_star.anti_theater true";
 
 using config::Between;
 
@@ -20,20 +31,23 @@ constexpr size_t kMostLayers = 16;
 constexpr config::DoubleRange kWeight = {.low = 1e-9, .high = 1e9, .or_exactly = 0};
 constexpr config::DoubleRange kShare = {.low = 0, .high = 1};
 
-void VisitThoughts(config::FieldList& list, QuietStarConfig& quiet_star) {
+void VisitThoughts(config::FieldList& list, QuietStarConfig& quiet_star, const Conditions& when) {
   list.Name("positions", quiet_star.positions, {"every", "difficult", "answer"},
             "After which tokens of a text the model thinks: every one; those whose successor it finds difficult "
             "(injection_threshold); or those whose successor is a token of the answer.");
   list.Double("injection_threshold", quiet_star.injection_threshold, kShare,
-              "For positions difficult: it thinks where the difficulty exceeds this. The difficulty is the entropy "
+              "It thinks where the difficulty exceeds this. The difficulty is the entropy "
               "of the next token, as a share of the greatest, its loss, and with attention_dispersion how far the "
               "attention is spread: weighted 4, 3 and 3, between 0 and 1. Evaluations leave out the loss, for which "
-              "they would have to know the answer.");
+              "they would have to know the answer.")
+      .ReadIf(when(IsInjected), kInjected);
   list.Int("injection_interval", quiet_star.injection_interval, Between(1, kMostTokens),
-           "For positions difficult: tokens from one such position to the next, at least.");
+           "Tokens from one such position to the next, at least.")
+      .ReadIf(when(IsInjected), kInjected);
   list.Bool("attention_dispersion", quiet_star.attention_dispersion,
-            "For positions difficult: whether the difficulty has a term of the attention: its entropy in the last "
-            "layer, as a share of the greatest, mean over heads.");
+            "Whether the difficulty has a term of the attention: its entropy in the last "
+            "layer, as a share of the greatest, mean over heads.")
+      .ReadIf(when(IsInjected), kInjected);
   list.Int("min_thought_length", quiet_star.min_thought_length, Between(1, kMostTokens),
            "Tokens of a thought, without its delimiters, at least; each length up to the greatest is equally likely.");
   list.Int("max_thought_length", quiet_star.max_thought_length, Between(1, kMostTokens), "The same at most.");
@@ -47,21 +61,26 @@ void VisitThoughts(config::FieldList& list, QuietStarConfig& quiet_star) {
       "How a thought changes what is predicted: scalar, a network of three layers gives the weight of the "
       "thought's hidden state against the text's; attention, a gated attention from the text's to the thought's.");
   list.Bool("bounded_mixing", quiet_star.bounded_mixing,
-            "For mixing scalar: whether the weight is within 0 and 1, and 1/2 at first; else it is any number, and 0.");
-  list.Int("mixing_heads", quiet_star.mixing_heads, Between(1, 4096),
-           "For mixing attention: heads; they divide the model's width.");
+            "Whether the weight is within 0 and 1, and 1/2 at first; else it is any number, and 0.")
+      .ReadIf(when([](const Config& config) { return config.quiet_star.mixing == "scalar"; }),
+              "quiet_star.mixing scalar");
+  list.Int("mixing_heads", quiet_star.mixing_heads, Between(1, 4096), "Heads; they divide the model's width.")
+      .ReadIf(when(MixesByAttention), kAttention);
   list.Double("mixing_dropout", quiet_star.mixing_dropout, {.low = 0, .high = 0.99},
-              "For mixing attention: share of its probabilities that are dropped in training.");
+              "Share of its probabilities that are dropped in training.")
+      .ReadIf(when(MixesByAttention), kAttention);
 }
 
-void VisitRewards(config::FieldList& list, QuietStarConfig& quiet_star) {
+void VisitRewards(config::FieldList& list, QuietStarConfig& quiet_star, const Conditions& when) {
   list.Int("tokens_ahead", quiet_star.tokens_ahead, Between(1, kMostTokens),
            "Tokens of the text behind a thought by whose log-probability it is rewarded.");
   list.Name("reward", quiet_star.reward, {"non_myopic", "graded", "binary"},
             "The reward of a thought: non_myopic, the log-probability of those tokens, less its mean over the thoughts "
             "of the same position; graded, less that without a thought; binary, 1 where more of them are predicted "
             "correctly than without a thought, else 0.");
-  list.Bool("clamp_rewards", quiet_star.clamp_rewards, "Whether negative rewards are replaced by 0.");
+  list.Bool("clamp_rewards", quiet_star.clamp_rewards, "Whether negative rewards are replaced by 0.")
+      .ReadIf(when([](const Config& config) { return config.quiet_star.reward != ThoughtReward::kBinary; }),
+              "quiet_star.reward non_myopic or graded: a binary one is never negative");
   list.Double("reward_weight", quiet_star.reward_weight, {.low = 1e-9, .high = 1e9},
               "Factor of the rewards, and so of the thoughts' part of the loss.");
   list.Double("base_weight", quiet_star.base_weight, kWeight,
@@ -71,48 +90,62 @@ void VisitRewards(config::FieldList& list, QuietStarConfig& quiet_star) {
               "step.");
   list.Name("counted", quiet_star.counted, {"text", "answer"},
             "Which tokens these two are of: all of the text but the first, or those behind the question.");
-  list.String("value_hidden", quiet_star.value_hidden,
-              "With baseline value: widths of the value function's hidden layers; empty = none.");
+  list.String("value_hidden", quiet_star.value_hidden, "Widths of the value function's hidden layers; empty = none.")
+      .ReadIf(when(HasValues), kValue);
   list.Bool("values_train_decoder", quiet_star.values_train_decoder,
-            "With baseline value: whether its loss also trains the hidden states that it reads.");
-  list.Name(
-      "kl_direction", quiet_star.kl_direction, {"policy_from_copy", "copy_from_policy"},
-      "With kl_estimator exact: policy_from_copy, KL(policy || copy); copy_from_policy, KL(copy || policy), which "
-      "keeps what the copy finds probable. The copy is made after the warm-up.");
+            "Whether its loss also trains the hidden states that it reads.")
+      .ReadIf(when(HasValues), kValue);
+  list.Name("kl_direction", quiet_star.kl_direction, {"policy_from_copy", "copy_from_policy"},
+            "Policy_from_copy, KL(policy || copy); copy_from_policy, KL(copy || policy), which "
+            "keeps what the copy finds probable. The copy is made after the warm-up.")
+      .ReadIf(when([](const Config& config, const AlgorithmRow& row) {
+                return HasDivergence(config, row) && !KlInReward(row) && row.loss.kl_estimator == KlEstimator::kExact;
+              }),
+              "algorithm.kl_estimator exact, and a divergence in the loss: algorithm.beta above 0");
 }
 
-void VisitChecks(config::FieldList& list, QuietStarConfig& quiet_star) {
+void VisitChecks(config::FieldList& list, QuietStarConfig& quiet_star, const Conditions& when) {
   list.Double("plain_share", quiet_star.plain_share, kShare,
               "Share of the warm-up's texts that have no thought; the others have one before their answer, in one of "
-              "seven forms (docs/quiet_star.md).");
+              "seven forms (docs/quiet_star.md).")
+      .ReadIf(when(HasWarmUp), kWarmUp);
   list.Int("baking_examples", quiet_star.baking_examples, Between(0, int64_t{1} << 24),
-           "Texts of the warm-up, which are repeated in another order; 0 = every text is a new one.");
+           "Texts of the warm-up, which are repeated in another order; 0 = every text is a new one.")
+      .ReadIf(when(HasWarmUp), kWarmUp);
   list.Double("baking_convergence", quiet_star.baking_convergence, kShare,
               "The warm-up ends as soon as the share of counted tokens that the model predicts without thoughts "
-              "(text_accuracy), mean over the last baking_window steps, has reached this; 0 = after warm_up.steps.");
+              "(text_accuracy), mean over the last baking_window steps, has reached this; 0 = after warm_up.steps.")
+      .ReadIf(when(HasWarmUp), kWarmUp);
   list.Int("baking_window", quiet_star.baking_window, Between(1, int64_t{1} << 16),
-           "Steps of the warm-up whose mean baking_convergence is compared with; it takes as many at least.");
+           "Steps of the warm-up whose mean baking_convergence is compared with; it takes as many at least.")
+      .ReadIf(when([](const Config& config) { return HasWarmUp(config) && config.quiet_star.baking_convergence > 0; }),
+              "warm_up.steps and quiet_star.baking_convergence above 0");
   list.Bool("anti_theater", quiet_star.anti_theater,
             "Whether evaluations also test whether thoughts matter (docs/quiet_star.md).");
   list.Double("anti_theater_divergence", quiet_star.theater.divergence, kShare,
               "Threshold of the edit distance between continuations with and without thoughts, as a share of their "
-              "length.");
+              "length.")
+      .ReadIf(when(TestsForTheater), kTheater);
   list.Double("anti_theater_ablation", quiet_star.theater.ablation, {.low = -1, .high = 1},
-              "Threshold of the accuracy with thoughts less that without.");
+              "Threshold of the accuracy with thoughts less that without.")
+      .ReadIf(when(TestsForTheater), kTheater);
   list.Double("anti_theater_correlation", quiet_star.theater.correlation, {.low = -1, .high = 1},
-              "Threshold of the correlation between a text's coherence and its accuracy.");
+              "Threshold of the correlation between a text's coherence and its accuracy.")
+      .ReadIf(when(TestsForTheater), kTheater);
   list.Int("continuation_tokens", quiet_star.theater.continuation_tokens, Between(1, kMostTokens),
-           "Tokens of those continuations; a text with less room for them is left out.");
+           "Tokens of those continuations; a text with less room for them is left out.")
+      .ReadIf(when(TestsForTheater), kTheater);
   list.Int("anti_theater_patience", quiet_star.anti_theater_patience, Between(0, kMostSteps),
-           "The run ends after this many evaluations in a row in which not all of these tests pass; 0 = never.");
+           "The run ends after this many evaluations in a row in which not all of these tests pass; 0 = never.")
+      .ReadIf(when(TestsForTheater), kTheater);
   list.Bool("paper_metrics", quiet_star.paper_metrics,
             "Whether steps also report the thirteen metrics rl/... of the published trainer (docs/quiet_star.md).");
 }
 
-void VisitKeys(config::FieldList& list, QuietStarConfig& quiet_star) {
-  VisitThoughts(list, quiet_star);
-  VisitRewards(list, quiet_star);
-  VisitChecks(list, quiet_star);
+void VisitKeys(config::FieldList& list, QuietStarConfig& quiet_star, const Conditions& when) {
+  VisitThoughts(list, quiet_star, when);
+  VisitRewards(list, quiet_star, when);
+  VisitChecks(list, quiet_star, when);
 }
 
 absl::Status Refuse(absl::string_view what) { return absl::InvalidArgumentError(what); }
@@ -185,17 +218,13 @@ int64_t LongestHint(const DataConfig& data) {
 
 }  // namespace
 
-void VisitQuietStar(config::FieldList& list, QuietStarConfig& quiet_star) {
+void VisitQuietStar(config::FieldList& list, QuietStarConfig& quiet_star, const Conditions& when) {
   list.Section("quiet_star", config::Kind::kSemantic,
                "A language model that thinks between the tokens of a text (run.workload quiet_star): thoughts are "
                "sampled, and rewarded by how much they help to predict the text. rollout.num_generations is the number "
-               "of thoughts at a position.");
-  list.OmittedAtDefaults(VisitKeys, quiet_star);
-}
-
-bool QuietStarReads(absl::string_view section, absl::string_view key) {
-  if (section == "environment" || section == "process") return false;
-  return section != "data" || key != "path";
+               "of thoughts at a position.")
+      .OnlyFor(when.Workload("quiet_star"));
+  list.OmittedAtDefaults(VisitKeys, quiet_star, when);
 }
 
 bool ShapesThoughtPolicy(absl::string_view section, absl::string_view key) {
@@ -286,7 +315,6 @@ WorkloadTrends ThoughtTrends(const Config& config) {
 }
 
 absl::Status CheckQuietStar(const Config& config, const AlgorithmRow& algorithm) {
-  if (config.run.workload != "quiet_star") return absl::OkStatus();
   RETURN_IF_ERROR(ValueWidths(config.quiet_star).status());
   RETURN_IF_ERROR(CheckLengths(config));
   RETURN_IF_ERROR(CheckAdapters(config.lora));

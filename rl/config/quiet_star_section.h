@@ -15,11 +15,10 @@
 
 namespace reprise::rl {
 
-// Lists the keys of [quiet_star].
-void VisitQuietStar(config::FieldList& list, QuietStarConfig& quiet_star);
+class Conditions;  // rl/config/key_conditions.h
 
-// Returns whether a run of thoughts can read the key. Pure.
-bool QuietStarReads(absl::string_view section, absl::string_view key);
+// Lists the keys of [quiet_star].
+void VisitQuietStar(config::FieldList& list, QuietStarConfig& quiet_star, const Conditions& when);
 
 // Returns whether the key describes the model that thinks, not the problem. Pure.
 bool ShapesThoughtPolicy(absl::string_view section, absl::string_view key);

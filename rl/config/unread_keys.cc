@@ -10,8 +10,6 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "rl/config/algorithm_choice.h"
-#include "rl/config/key_use.h"
-#include "rl/config/workload_keys.h"
 
 namespace reprise::rl {
 namespace {
@@ -66,33 +64,24 @@ std::string OriginOf(const config::Origins& origins, const std::string& key) {
 
 struct UnreadKey {
   std::string key, needs;
+  bool is_of_others = false;  // of other workloads
 };
 
-// The keys that the run's workload does not read, in the order of listing.
-std::vector<UnreadKey> FindKeysOfOthers(const Config& config) {
-  std::vector<UnreadKey> unread;
+// The keys that are set although nothing reads them: those of other workloads, then the others, in the order of
+// listing.
+std::vector<UnreadKey> FindUnread(const Config& config) {
+  std::vector<UnreadKey> of_others, unread;
   SettingFinder settings(config);
   Config listed = config;
   config::FieldList list;
   Visit(list, listed);
   for (const config::Field& field : list.fields()) {
-    if (WorkloadReads(config.run.workload, field.section, field.key) || !settings.SaysSomething(field.Name())) continue;
-    unread.push_back({field.Name(), absl::StrCat("run.workload ", ReadersOf(field.section, field.key))});
+    const config::Condition* const unmet = field.FirstUnmet();
+    if (unmet == nullptr || !settings.SaysSomething(field.Name())) continue;
+    (unmet->is_scope ? of_others : unread).push_back({field.Name(), unmet->needs, unmet->is_scope});
   }
-  return unread;
-}
-
-// FindKeysOfOthers, then those of KeyUses.
-absl::StatusOr<std::vector<UnreadKey>> FindUnread(const Config& config) {
-  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
-  std::vector<UnreadKey> unread = FindKeysOfOthers(config);
-  SettingFinder settings(config);
-  for (const KeyUse& use : KeyUses()) {
-    if (!use.is_read(config, row) && settings.SaysSomething(use.key)) {
-      unread.push_back({std::string(use.key), std::string(use.needs)});
-    }
-  }
-  return unread;
+  of_others.insert(of_others.end(), unread.begin(), unread.end());
+  return of_others;
 }
 
 absl::Status RefuseFirst(const std::vector<UnreadKey>& unread) {
@@ -113,18 +102,20 @@ absl::Status CheckIterationsHaveRatios(const AlgorithmRow& row) {
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> UnreadKeys(const Config& config) {
-  ASSIGN_OR_RETURN(std::vector<UnreadKey> unread, FindUnread(config));
+  RETURN_IF_ERROR(AlgorithmOf(config.algorithm).status());
   std::vector<std::string> keys;
-  for (UnreadKey& each : unread) keys.push_back(std::move(each.key));
+  for (UnreadKey& each : FindUnread(config)) keys.push_back(std::move(each.key));
   return keys;
 }
 
-absl::Status CheckKeysOfWorkload(const Config& config) { return RefuseFirst(FindKeysOfOthers(config)); }
+absl::Status CheckKeysOfWorkload(const Config& config) {
+  const std::vector<UnreadKey> unread = FindUnread(config);
+  return !unread.empty() && unread[0].is_of_others ? RefuseFirst(unread) : absl::OkStatus();
+}
 
 absl::Status CheckKeysAreRead(const Config& config) {
-  ASSIGN_OR_RETURN(const std::vector<UnreadKey> unread, FindUnread(config));
-  RETURN_IF_ERROR(RefuseFirst(unread));
   ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+  RETURN_IF_ERROR(RefuseFirst(FindUnread(config)));
   return CheckIterationsHaveRatios(row);
 }
 

@@ -11,8 +11,8 @@
 
 namespace reprise::rl {
 
-// Returns the keys whose values differ from their defaults although nothing reads them (rl/config/key_use.h), in the
-// order in which they are reported. InvalidArgument where [algorithm] is invalid. Pure.
+// Returns the keys whose values differ from their defaults although nothing reads them (config::Field::conditions), in
+// the order in which they are reported. InvalidArgument where [algorithm] is invalid. Pure.
 absl::StatusOr<std::vector<std::string>> UnreadKeys(const Config& config);
 
 // Returns InvalidArgument for the first key that only another workload reads. To be called before CheckConfig, whose

@@ -7,7 +7,6 @@
 #include "gtest/gtest.h"
 #include "rl/algorithm/algorithm.h"
 #include "rl/config/algorithm_choice.h"
-#include "rl/config/key_use.h"
 #include "rl/config/load.h"
 
 namespace reprise::rl {

@@ -6,7 +6,7 @@
 #include "core/status/status_macros.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/evaluation_section.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/learner/schedule_state.h"
 
 namespace reprise::rl {
@@ -15,7 +15,7 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
   const OptimizerConfig& optimizer = config.optimizer;
   Choices choices;
   ASSIGN_OR_RETURN(choices.algorithm, AlgorithmOf(config.algorithm));
-  choices.algorithm.loss.max_completion_length = MostDecisions(config);
+  choices.algorithm.loss.max_completion_length = Traits(config).most_decisions(config);
   choices.algorithm.kl.total_updates = std::max<int64_t>(config.run.steps, 1);
   RETURN_IF_ERROR(WithContext(ValidateKlOptions(choices.algorithm.kl), "[algorithm]"));
   ASSIGN_OR_RETURN(const Schedule schedule, ParseSchedule(optimizer.schedule));

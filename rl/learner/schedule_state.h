@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "kernels/sums/moments.h"
 #include "rl/advantage/statistics.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/schedule/entropy_coefficient.h"
 #include "rl/schedule/kl_coefficient.h"
 
@@ -39,7 +39,7 @@ struct KeptNumbers {
 
 inline KeptNumbers KeptNumbersOf(const Config& config) {
   return {.token_rewards = config.algorithm.reward_scaling == "running",
-          .trends = AveragesRewards(config) || TrendsOf(config).failures.has_value()};
+          .trends = AveragesRewards(config) || Traits(config).trends(config).failures.has_value()};
 }
 
 // How many numbers a state has at least.

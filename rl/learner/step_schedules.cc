@@ -10,7 +10,7 @@
 #include "kernels/sums/sums.h"
 #include "rl/advantage/leave_one_out.h"
 #include "rl/config/extension.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/learner/stages.h"
 #include "rl/record/wire.h"

@@ -20,7 +20,7 @@ Metrics::const_iterator Find(const Metrics& metrics, absl::string_view name) {
 void FollowTrends(const Config& config, ScheduleState* state, Metrics* metrics) {
   const std::optional<double> average = RewardAverage(*state);
   if (AveragesRewards(config) && average) metrics->emplace_back(kRewardMovingAverage, *average);
-  const std::optional<FailureRule> rule = TrendsOf(config).failures;
+  const std::optional<FailureRule> rule = Traits(config).trends(config).failures;
   if (!rule) return;
   const auto passed = Find(*metrics, rule->passed);
   if (passed == metrics->end()) return;  // no evaluation

@@ -9,7 +9,7 @@
 
 #include "absl/types/span.h"
 #include "rl/config/config.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/learner/schedule_state.h"
 #include "rl/record/step_record.h"
 #include "rl/schedule/trend_rules.h"
@@ -24,7 +24,8 @@ void FollowTrends(const Config& config, ScheduleState* state, Metrics* metrics);
 // numbers.
 class WarmUpWindow {
  public:
-  explicit WarmUpWindow(const Config& config) : rule_(TrendsOf(config).warm_up), steps_(config.warm_up.steps) {}
+  explicit WarmUpWindow(const Config& config)
+      : rule_(Traits(config).trends(config).warm_up), steps_(config.warm_up.steps) {}
 
   // Takes the metric of a step, and adds those of the rule.
   void Follow(int64_t step, Metrics* metrics);

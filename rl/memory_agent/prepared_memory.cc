@@ -20,7 +20,7 @@
 #include "rl/completions/model_files.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/memory_section.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/memory_agent/behaviour.h"
 #include "rl/memory_agent/facts_world.h"
 #include "rl/memory_agent/memory_record.h"

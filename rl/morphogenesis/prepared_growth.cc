@@ -11,7 +11,7 @@
 #include "rl/algorithm/algorithm.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/morphogenesis_section.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/morphogenesis/growth_examples.h"
 #include "rl/morphogenesis/growth_features.h"
 #include "rl/morphogenesis/growth_record.h"

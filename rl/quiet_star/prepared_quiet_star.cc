@@ -16,7 +16,7 @@
 #include "rl/completions/model_files.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/quiet_star_section.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/policy/thoughts/thought_policy.h"
 #include "rl/quiet_star/quiet_star_workload.h"
 #include "rl/quiet_star/thinker_weights.h"

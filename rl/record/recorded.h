@@ -8,15 +8,15 @@
 
 #include "rl/config/config.h"
 #include "rl/config/extension.h"
+#include "rl/config/workload_traits.h"
 #include "rl/record/step_tables.h"
 
 namespace reprise::rl {
 
-// Returns whether tokens are drawn, at least sometimes, from a part of the policy's whole distribution. Thoughts never
-// contain their delimiters.
+// Returns whether tokens are drawn, at least sometimes, from a part of the policy's whole distribution.
 inline bool FiltersSampling(const Config& config) {
   const RolloutConfig& rollout = config.rollout;
-  return config.run.workload == "quiet_star" || rollout.top_k > 0 || static_cast<float>(rollout.top_p) < 1.0f ||
+  return Traits(config).never_draws_some || rollout.top_k > 0 || static_cast<float>(rollout.top_p) < 1.0f ||
          rollout.min_new_tokens > 0;
 }
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "rl/config/evaluation_section.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/record/record_schema.h"
 #include "rl/run/step_number.h"
 
@@ -16,20 +16,20 @@ namespace reprise::rl {
 
 // Returns whether a run can end before its last step.
 inline bool MayEndEarly(const Config& config) {
-  const std::optional<FailureRule> failures = TrendsOf(config).failures;
+  const std::optional<FailureRule> failures = Traits(config).trends(config).failures;
   return config.evaluation.early_stopping_patience > 0 || (failures && failures->patience > 0);
 }
 
 // Returns whether the run ended with this step of training: evaluations did not improve, or their tests failed.
 inline bool EndsRunEarly(const Config& config, const StepResults& step) {
   if (EvaluationsEndRun(config.evaluation, MetricOf(step, "eval_no_improvement"))) return true;
-  const std::optional<FailureRule> failures = TrendsOf(config).failures;
+  const std::optional<FailureRule> failures = Traits(config).trends(config).failures;
   return failures && FailuresEndRun(config, MetricOf(step, failures->failures));
 }
 
 // Returns whether the warm-up ended with this step, and was shorter than warm_up.steps.
 inline bool EndsWarmUpEarly(const Config& config, const StepResults& step) {
-  return step.phase == Phase::kWarmUp && TrendsOf(config).warm_up && step.step < config.warm_up.steps &&
+  return step.phase == Phase::kWarmUp && Traits(config).trends(config).warm_up && step.step < config.warm_up.steps &&
          MetricOf(step, kWarmUpStepsLeft) == static_cast<double>(config.warm_up.steps - step.step);
 }
 

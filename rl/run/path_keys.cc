@@ -8,7 +8,7 @@
 #include "core/io/file_system.h"
 #include "core/status/check.h"
 #include "rl/completions/data_file.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/morphogenesis/growth_examples.h"
 #include "rl/workload/external_file.h"
 
@@ -38,8 +38,11 @@ absl::Span<const PathKey> PathKeys() { return kPathKeys; }
 
 const PathKey& PathKeyOf(absl::string_view flag, const Config& config) {
   const auto has_flag = [&](const PathKey& key) { return key.flag == flag; };
+  Config listed = config;
+  config::FieldList list;
+  Visit(list, listed);
   const auto is_read = [&](const PathKey& key) {
-    return has_flag(key) && WorkloadReads(config.run.workload, key.section, key.key);
+    return has_flag(key) && list.Find(key.section, key.key)->IsInScope();
   };
   const PathKey* found = std::find_if(std::begin(kPathKeys), std::end(kPathKeys), is_read);
   if (found == std::end(kPathKeys)) found = std::find_if(std::begin(kPathKeys), std::end(kPathKeys), has_flag);

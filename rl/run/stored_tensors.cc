@@ -12,7 +12,7 @@
 #include "core/tensor/bounds.h"
 #include "data/artifact/run_state.h"
 #include "rl/config/algorithm_choice.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/evaluation/scores/best_so_far.h"
 #include "rl/gradient/sharded_optimizer.h"
 #include "rl/learner/schedule_state.h"
@@ -163,7 +163,8 @@ absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Co
     (tokens ? state.num_tokens : state.updates) = static_cast<int64_t>(value);
   }
   state.best = BestOfMetrics(metrics);
-  if (const std::optional<FailureRule> rule = TrendsOf(config).failures) {  // a finished run knows why it ended
+  if (const std::optional<FailureRule> rule =
+          Traits(config).trends(config).failures) {  // a finished run knows why it ended
     const double failures = MetricOf(step, rule->failures);
     ScheduleState schedules;
     schedules.failures_in_a_row = failures >= 0 && failures <= kMostCount ? static_cast<int64_t>(failures) : 0;

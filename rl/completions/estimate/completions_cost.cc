@@ -8,7 +8,7 @@
 #include "rl/completions/estimate/memory_estimate.h"
 #include "rl/completions/model_files.h"
 #include "rl/config/algorithm_choice.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 
 namespace reprise::rl {
 

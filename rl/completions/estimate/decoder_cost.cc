@@ -11,7 +11,7 @@
 #include "kernels/experts/experts.h"
 #include "models/decoder/weights.h"
 #include "models/lora/adapter_weights.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/gradient/sharded_optimizer.h"
 
 namespace reprise::rl {
@@ -43,7 +43,7 @@ int64_t PackedAdapterFloats(const models::DecoderConfig& decoder, const models::
 
 // Returns the layout of the frozen model to which adapters are added.
 models::DecoderLayout FrozenLayout(const Config& config, const models::DecoderConfig& decoder) {
-  return HasCompletions(config) ? models::MakeBaseLayout(decoder) : models::TrunkLayout(decoder);
+  return Traits(config).has_completions ? models::MakeBaseLayout(decoder) : models::TrunkLayout(decoder);
 }
 
 // Returns the floats of both packed copies of every matrix that is used in a product; layout: of the model, or of its

@@ -1,8 +1,7 @@
-// For each key of KeyUses(), configurations in which something reads it and configurations in which nothing does, so
-// that each part of its condition decides at least one of them.
+// For each key with a condition, configurations in which something reads it and configurations in which nothing does,
+// so that each part of its condition decides at least one of them.
 
-#include "rl/config/key_use.h"
-
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,10 +9,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "core/config/field_list.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/algorithm/algorithm.h"
-#include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
 
@@ -37,15 +35,24 @@ std::vector<std::string> OverridesOf(const char* configuration) {
   return overrides;
 }
 
+// Whether every condition holds, whichever workloads have the key.
+bool IsRead(const std::string& name, const config::FieldList& list) {
+  const size_t dot = name.find('.');
+  const config::Field* const field = list.Find(name.substr(0, dot), name.substr(dot + 1));
+  return std::all_of(field->conditions.begin(), field->conditions.end(),
+                     [](const config::Condition& each) { return each.is_scope || each.holds(); });
+}
+
 // Fails the test for each configuration that cannot be loaded or trained, or in which the keys are not `is_read`.
 void ExpectUse(const char* keys, const std::vector<const char*>& configurations, bool is_read) {
   for (const char* const configuration : configurations) {
     SCOPED_TRACE(configuration);
-    ASSERT_OK_AND_ASSIGN(const ResolvedConfig resolved, LoadConfig("", "c.toml", OverridesOf(configuration)));
-    ASSERT_OK_AND_ASSIGN(const AlgorithmRow row, AlgorithmOf(resolved.config.algorithm));
+    ASSERT_OK_AND_ASSIGN(ResolvedConfig resolved, LoadConfig("", "c.toml", OverridesOf(configuration)));
     const absl::Status sound = CheckConfig(resolved.config, 1);
     EXPECT_TRUE(sound.ok() || !is_read) << sound;
-    for (const std::string& key : WordsOf(keys)) EXPECT_EQ(IsRead(key, resolved.config, row), is_read) << key;
+    config::FieldList list;
+    Visit(list, resolved.config);
+    for (const std::string& key : WordsOf(keys)) EXPECT_EQ(IsRead(key, list), is_read) << key;
   }
 }
 
@@ -99,9 +106,7 @@ const std::vector<Use>& UsesInAdvantages() {
       {"algorithm.lam",
        {"algorithm.name=ppo"},
        {"", "algorithm.name=agemem", "algorithm.name=ppo run.workload=bandit"}},
-      {"algorithm.bootstrap_truncated",
-       {"algorithm.name=ppo", "algorithm.name=ppo run.workload=morphogenesis"},
-       {"", "algorithm.name=ppo run.workload=quiet_star"}},
+      {"algorithm.bootstrap_truncated", {"algorithm.name=ppo", "algorithm.name=ppo run.workload=morphogenesis"}, {""}},
       {"algorithm.baseline_decay", {"algorithm.baseline=running_mean"}, {"", "algorithm.name=remax"}},
       {"algorithm.num_value_samples algorithm.beta1 algorithm.filter_all_incorrect",
        {"algorithm.name=a2po"},
@@ -374,17 +379,17 @@ const std::vector<Use>& UsesInOtherWorkloads() {
   return uses;
 }
 
-TEST(KeyUseTest, KeysOfAdvantagesAreReadAsTheBaselineNeedsThem) { ExpectUses(UsesInAdvantages()); }
-TEST(KeyUseTest, KeysOfLossesAreReadByTheirClips) { ExpectUses(UsesInLosses()); }
-TEST(KeyUseTest, KeysOfEntropyBonusesAreReadByTheirSchedules) { ExpectUses(UsesInEntropyBonuses()); }
-TEST(KeyUseTest, KeysOfDivergencesAreReadOnlyWithADivergence) { ExpectUses(UsesInDivergences()); }
-TEST(KeyUseTest, KeysOfModelsAndOptimizersAreReadByTheChosenOnes) { ExpectUses(UsesInModelsAndOptimizers()); }
-TEST(KeyUseTest, KeysOfEnvironmentsAndEvaluationsAreReadByTheChosenOnes) {
+TEST(KeyConditionsTest, KeysOfAdvantagesAreReadAsTheBaselineNeedsThem) { ExpectUses(UsesInAdvantages()); }
+TEST(KeyConditionsTest, KeysOfLossesAreReadByTheirClips) { ExpectUses(UsesInLosses()); }
+TEST(KeyConditionsTest, KeysOfEntropyBonusesAreReadByTheirSchedules) { ExpectUses(UsesInEntropyBonuses()); }
+TEST(KeyConditionsTest, KeysOfDivergencesAreReadOnlyWithADivergence) { ExpectUses(UsesInDivergences()); }
+TEST(KeyConditionsTest, KeysOfModelsAndOptimizersAreReadByTheChosenOnes) { ExpectUses(UsesInModelsAndOptimizers()); }
+TEST(KeyConditionsTest, KeysOfEnvironmentsAndEvaluationsAreReadByTheChosenOnes) {
   ExpectUses(UsesInEnvironmentsAndEvaluations());
 }
-TEST(KeyUseTest, KeysOfOtherWorkloadsAreReadByTheChosenTasks) { ExpectUses(UsesInOtherWorkloads()); }
+TEST(KeyConditionsTest, KeysOfOtherWorkloadsAreReadByTheChosenTasks) { ExpectUses(UsesInOtherWorkloads()); }
 
-TEST(KeyUseTest, EveryKeyIsExpectedToBeReadInOneConfigurationAndNotInAnother) {
+TEST(KeyConditionsTest, EveryKeyIsExpectedToBeReadInOneConfigurationAndNotInAnother) {
   std::multiset<std::string> expected, listed;
   for (const auto* uses :
        {&UsesInAdvantages(), &UsesInLosses(), &UsesInEntropyBonuses(), &UsesInDivergences(),
@@ -394,7 +399,13 @@ TEST(KeyUseTest, EveryKeyIsExpectedToBeReadInOneConfigurationAndNotInAnother) {
       for (const std::string& key : WordsOf(use.keys)) expected.insert(key);
     }
   }
-  for (const KeyUse& use : KeyUses()) listed.emplace(use.key);
+  Config config;
+  config::FieldList list;
+  Visit(list, config);
+  for (const config::Field& field : list.fields()) {
+    const auto is_condition = [](const config::Condition& each) { return !each.is_scope; };
+    if (std::any_of(field.conditions.begin(), field.conditions.end(), is_condition)) listed.insert(field.Name());
+  }
   EXPECT_EQ(expected, listed);
 }
 

@@ -1,4 +1,4 @@
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 
 #include <map>
 #include <set>
@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/config/field_list.h"
 #include "core/testing/status_matchers.h"
 #include "gmock/gmock.h"
@@ -53,7 +55,7 @@ const std::map<std::string, std::string>& ReadersOfKeys() {
       {"algorithm.missing_eos_penalty", "completions"},
       {"algorithm.turn_rewards", "completions"},
       {"algorithm.value_model", "completions"},
-      {"algorithm.bootstrap_truncated", "completions, morphogenesis or quiet_star"},
+      {"algorithm.bootstrap_truncated", "completions or morphogenesis"},
       {"algorithm.mask_truncated_completions", "completions"},
       {"algorithm.top_entropy_quantile", kLanguageModels},
       {"evaluation.path", "completions"},
@@ -74,23 +76,44 @@ std::string ExpectedReaders(const config::Field& field) {
   return of_section == ReadersOfSections().end() ? kEvery : of_section->second;
 }
 
-TEST(WorkloadKeysTest, EveryKeyNamesTheWorkloadsThatReadIt) {
+// "bandit or quiet_star": the workloads in whose scope the field of this name is.
+std::string Readers(const std::string& name) {
+  std::vector<absl::string_view> readers;
+  for (const absl::string_view workload : WorkloadNames()) {
+    Config config;
+    config.run.workload = std::string(workload);
+    config::FieldList list;
+    Visit(list, config);
+    const size_t dot = name.find('.');
+    if (list.Find(name.substr(0, dot), name.substr(dot + 1))->IsInScope()) readers.push_back(workload);
+  }
+  if (readers.size() < 2) return absl::StrJoin(readers, "");
+  const absl::string_view last = readers.back();
+  readers.pop_back();
+  return absl::StrCat(absl::StrJoin(readers, ", "), " or ", last);
+}
+
+TEST(WorkloadTraitsTest, EveryKeyNamesTheWorkloadsThatReadIt) {
   Config config;
   config::FieldList list;
   Visit(list, config);
   for (const config::Field& field : list.fields()) {
-    EXPECT_EQ(ReadersOf(field.section, field.key), ExpectedReaders(field)) << field.Name();
+    EXPECT_EQ(Readers(field.Name()), ExpectedReaders(field)) << field.Name();
+    std::string needs;  // of all that decide the scope, the last one is the narrowest
+    for (const config::Condition& each : field.conditions) {
+      if (each.is_scope) needs = each.needs;
+    }
+    if (needs.empty()) continue;
+    EXPECT_EQ(needs, absl::StrCat("run.workload ", ExpectedReaders(field))) << field.Name();
   }
   for (const auto& [name, readers] : ReadersOfKeys()) {
     const size_t dot = name.find('.');
     EXPECT_NE(list.Find(name.substr(0, dot), name.substr(dot + 1)), nullptr) << name;
   }
-  EXPECT_TRUE(WorkloadReads("bandit", "bandit", "noise"));
-  EXPECT_FALSE(WorkloadReads("completions", "bandit", "noise"));
 }
 
 // Of other sections all keys, or none, describe the problem.
-TEST(WorkloadKeysTest, KeysThatShapeThePolicyOrTrainItDoNotDescribeTheProblem) {
+TEST(WorkloadTraitsTest, KeysThatShapeThePolicyOrTrainItDoNotDescribeTheProblem) {
   const std::set<std::string> of_problem = {"run.workload",
                                             "algorithm.reward",
                                             "algorithm.reward_weights",
@@ -147,7 +170,7 @@ Config ConfigOf(const std::vector<std::string>& overrides) {
   return resolved.ok() ? resolved->config : Config();
 }
 
-TEST(WorkloadKeysTest, RewardsAreEarnedByTurnOnlyWhereTokensHaveReturns) {
+TEST(WorkloadTraitsTest, RewardsAreEarnedByTurnOnlyWhereTokensHaveReturns) {
   const auto earns = [](const std::vector<std::string>& overrides) {
     const Config config = ConfigOf(overrides);
     const absl::StatusOr<AlgorithmRow> row = AlgorithmOf(config.algorithm);
@@ -167,8 +190,11 @@ TEST(WorkloadKeysTest, RewardsAreEarnedByTurnOnlyWhereTokensHaveReturns) {
   EXPECT_FALSE(earns({ppo, "run.workload=memory_agent", "memory.reward=agemem"}));
 }
 
-TEST(WorkloadKeysTest, EvaluationsAreHeldOutByAFileOrAShareOrBecauseProblemsDoNotRepeat) {
-  const auto holds_out = [](const std::vector<std::string>& overrides) { return HoldsOut(ConfigOf(overrides)); };
+TEST(WorkloadTraitsTest, EvaluationsAreHeldOutByAFileOrAShareOrBecauseProblemsDoNotRepeat) {
+  const auto holds_out = [](const std::vector<std::string>& overrides) {
+    const Config config = ConfigOf(overrides);
+    return Traits(config).holds_out(config);
+  };
   for (const std::string workload : {"run.workload=completions", "run.workload=quiet_star"}) {
     EXPECT_FALSE(holds_out({workload})) << workload;
     EXPECT_TRUE(holds_out({workload, "evaluation.held_out_share=0.1"})) << workload;
@@ -179,7 +205,7 @@ TEST(WorkloadKeysTest, EvaluationsAreHeldOutByAFileOrAShareOrBecauseProblemsDoNo
   EXPECT_FALSE(holds_out({"run.workload=memory_agent"}));
 }
 
-TEST(WorkloadKeysTest, RewardsAreAveragedForEvaluationsThatTrackThemAndForThePapersMetrics) {
+TEST(WorkloadTraitsTest, RewardsAreAveragedForEvaluationsThatTrackThemAndForThePapersMetrics) {
   const auto averages = [](const std::vector<std::string>& overrides) { return AveragesRewards(ConfigOf(overrides)); };
   const std::string metric = "evaluation.metric_for_best_model=reward_moving_average";
   EXPECT_TRUE(averages({metric, "evaluation.every=2"}));
@@ -189,7 +215,7 @@ TEST(WorkloadKeysTest, RewardsAreAveragedForEvaluationsThatTrackThemAndForThePap
   EXPECT_FALSE(averages({"quiet_star.paper_metrics=true"}));
 }
 
-TEST(WorkloadKeysTest, FailuresInARowEndARunAtItsPatience) {
+TEST(WorkloadTraitsTest, FailuresInARowEndARunAtItsPatience) {
   const std::vector<std::string> tested = {"run.workload=quiet_star", "quiet_star.anti_theater=true"};
   std::vector<std::string> patient = tested;
   patient.emplace_back("quiet_star.anti_theater_patience=3");
@@ -200,15 +226,18 @@ TEST(WorkloadKeysTest, FailuresInARowEndARunAtItsPatience) {
   EXPECT_FALSE(FailuresEndRun(ConfigOf({"run.workload=quiet_star"}), 100));
 }
 
-TEST(WorkloadKeysTest, EveryWorkloadHasItsMostDecisionsAndNamesTheKeysOfItsPolicy) {
-  const auto most = [](const std::vector<std::string>& overrides) { return MostDecisions(ConfigOf(overrides)); };
+TEST(WorkloadTraitsTest, EveryWorkloadHasItsMostDecisionsAndNamesTheKeysOfItsPolicy) {
+  const auto most = [](const std::vector<std::string>& overrides) {
+    const Config config = ConfigOf(overrides);
+    return Traits(config).most_decisions(config);
+  };
   EXPECT_EQ(most({"rollout.max_completion_length=7"}), 7);
   EXPECT_EQ(most({"run.workload=bandit"}), 1);
   EXPECT_EQ(most({"run.workload=memory_agent", "memory.task=facts"}), 14);
   EXPECT_EQ(most({"run.workload=morphogenesis", "morphogenesis.max_epochs=9"}), 9);
   EXPECT_EQ(most({"run.workload=quiet_star", "data.max_length=3", "quiet_star.max_thought_length=20"}), 6 * 20);
   const auto keys = [](const std::string& workload) {
-    return std::string(PolicyKeys(ConfigOf({"run.workload=" + workload})));
+    return std::string(Traits(ConfigOf({"run.workload=" + workload})).policy_keys);
   };
   EXPECT_THAT(keys("completions"), HasSubstr("[model]"));
   EXPECT_EQ(keys("bandit"), "[bandit]");
@@ -217,7 +246,7 @@ TEST(WorkloadKeysTest, EveryWorkloadHasItsMostDecisionsAndNamesTheKeysOfItsPolic
   EXPECT_THAT(keys("quiet_star"), AllOf(HasSubstr("[model]"), HasSubstr("[quiet_star]")));
 }
 
-TEST(WorkloadKeysTest, AStepDealsItsGroupsOrEpisodesOrDecisionsToItsMinibatches) {
+TEST(WorkloadTraitsTest, AStepDealsItsGroupsOrEpisodesOrDecisionsToItsMinibatches) {
   const std::vector<std::string> sizes = {"rollout.prompts_per_step=5", "rollout.num_generations=3",
                                           "rollout.max_completion_length=7"};
   const auto config_of = [&](const std::string& more, const std::string& size = "algorithm.num_mini_batches=2") {

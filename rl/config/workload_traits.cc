@@ -1,0 +1,162 @@
+#include "rl/config/workload_traits.h"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/status/check.h"
+#include "rl/algorithm/token_advantages.h"
+#include "rl/config/bandit_section.h"
+#include "rl/config/evaluation_section.h"
+#include "rl/config/memory_section.h"
+#include "rl/config/morphogenesis_section.h"
+#include "rl/config/quiet_star_section.h"
+
+namespace reprise::rl {
+namespace {
+
+bool Always(const Config&) { return true; }
+bool Never(const Config&) { return false; }
+bool WhereConfigured(const Config& config) {
+  return !config.evaluation.path.empty() || config.evaluation.held_out_share > 0;
+}
+
+constexpr WorkloadTraits kWorkloads[] = {
+    {.name = "completions",
+     .policy_keys = "[model], or its model.path, and its [lora]",
+     .has_language_model = true,
+     .has_texts = true,
+     .has_completions = true,
+     .has_time_limits = true,
+     .decays_only_values = true,
+     .holds_out = WhereConfigured,
+     .most_decisions = [](const Config& config) { return config.rollout.max_completion_length; },
+     .rewards_turns =
+         [](const Config& config) {
+           return !config.environment.name.empty() && config.algorithm.turn_rewards == "turn";
+         },
+     .turn_rewards = "algorithm.turn_rewards turn",
+     .final_reward = "algorithm.turn_rewards episode"},
+    {.name = "bandit",
+     .policy_keys = "[bandit]",
+     .has_one_decision = true,
+     .masks_actions = true,
+     .decays_only_values = true,
+     .holds_out = Always,
+     .most_decisions = [](const Config&) { return int64_t{1}; },
+     .rewards_turns = Never,
+     .check = [](const Config& config, const AlgorithmRow&) { return CheckBandit(config.bandit); }},
+    {.name = "memory_agent",
+     .policy_keys = "[model], or its model.path, and its [lora]",
+     .has_language_model = true,
+     .holds_out = Never,
+     .most_decisions = [](const Config& config) { return LengthsOfLastStage(config.memory).most; },
+     .rewards_turns = [](const Config& config) { return config.memory.reward == "composite"; },
+     .turn_rewards = "memory.reward composite",
+     .final_reward = "memory.reward agemem",
+     .score_names = [](const Config& config) { return MemoryScoreNames(config.evaluation.num_generations); },
+     .check = [](const Config& config, const AlgorithmRow&) { return CheckMemory(config); }},
+    {.name = "morphogenesis",
+     .policy_keys = "keys of [morphogenesis] that shape the controller",
+     .has_time_limits = true,
+     .masks_actions = true,
+     .decays_only_values = true,
+     .holds_out = Always,
+     .most_decisions = [](const Config& config) { return EpochsOf(config.morphogenesis); },
+     .rewards_turns = Always,
+     .turn_rewards = "morphogenesis.reward",
+     .score_names = [](const Config& config) { return GrowthScoreNames(config.evaluation.num_generations); },
+     .check = CheckMorphogenesis},
+    {.name = "quiet_star",
+     .policy_keys = "[model], or its model.path, its [lora], and the keys of [quiet_star] about mixing and values",
+     .has_language_model = true,
+     .has_texts = true,
+     .has_turns = true,
+     .holds_out = WhereConfigured,
+     .most_decisions = MostThoughtTokens,
+     .rewards_turns = Always,
+     .turn_rewards = "run.workload quiet_star",
+     .never_draws_some = true,
+     .score_names = ThoughtScoreNames,
+     .check = CheckQuietStar,
+     .trends = ThoughtTrends}};
+
+// Beside the sections of problems, whose other keys all describe the problem.
+constexpr absl::string_view kOfProblem[] = {"run.workload",
+                                            "algorithm.reward",
+                                            "algorithm.reward_weights",
+                                            "algorithm.turn_rewards",
+                                            "algorithm.soft_punish_cache",
+                                            "algorithm.missing_eos_penalty",
+                                            "evaluation.path",
+                                            "evaluation.held_out_share",
+                                            "evaluation.split_seed",
+                                            "evaluation.correct_reward",
+                                            "evaluation.num_prompts"};
+constexpr absl::string_view kSectionsOfProblem[] = {"data",   "environment",   "process",   "bandit",
+                                                    "memory", "morphogenesis", "quiet_star"};
+
+}  // namespace
+
+const WorkloadTraits& Traits(const Config& config) {
+  const auto found = std::find_if(std::begin(kWorkloads), std::end(kWorkloads),
+                                  [&](const WorkloadTraits& each) { return each.name == config.run.workload; });
+  CHECK(found != std::end(kWorkloads));
+  return *found;
+}
+
+std::vector<absl::string_view> WorkloadNames() {
+  std::vector<absl::string_view> names;
+  for (const WorkloadTraits& each : kWorkloads) names.push_back(each.name);
+  return names;
+}
+
+std::string WorkloadNames(bool WorkloadTraits::* trait) {
+  std::vector<absl::string_view> names;
+  for (const WorkloadTraits& each : kWorkloads) {
+    if (each.*trait) names.push_back(each.name);
+  }
+  if (names.size() < 2) return names.empty() ? "" : std::string(names[0]);
+  const absl::string_view last = names.back();
+  names.pop_back();
+  return absl::StrCat(absl::StrJoin(names, ", "), " or ", last);
+}
+
+bool DescribesProblem(absl::string_view section, absl::string_view key) {
+  const auto contains = [](const auto& names, absl::string_view name) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
+  if (!contains(kSectionsOfProblem, section)) return contains(kOfProblem, absl::StrCat(section, ".", key));
+  return !ShapesBanditPolicy(section, key) && !ShapesController(section, key) && !ShapesThoughtPolicy(section, key);
+}
+
+bool AveragesRewards(const Config& config) {
+  const EvaluationConfig& evaluation = config.evaluation;
+  return (TracksBest(evaluation) && evaluation.metric_for_best_model == kRewardMovingAverage) ||
+         Traits(config).trends(config).averages_rewards;
+}
+
+bool FailuresEndRun(const Config& config, double failures) {
+  const WorkloadTrends trends = Traits(config).trends(config);
+  return trends.failures && trends.failures->patience > 0 && failures >= static_cast<double>(trends.failures->patience);
+}
+
+int64_t MinibatchUnits(const Config& config) {
+  const std::string& unit = config.algorithm.minibatches_of;
+  int64_t units = config.rollout.prompts_per_step;
+  if (unit != "groups") units *= config.rollout.num_generations;
+  return unit == "decisions" ? units * Traits(config).most_decisions(config) : units;
+}
+
+bool EarnsByTurn(const Config& config, const AlgorithmRow& row) {
+  return HasTokenReturns(row.advantage) && Traits(config).rewards_turns(config);
+}
+
+int64_t MinibatchesOfIteration(const Config& config) {
+  const int64_t size = config.algorithm.mini_batch_size;
+  return size > 0 ? (MinibatchUnits(config) + size - 1) / size : config.algorithm.num_mini_batches;
+}
+
+}  // namespace reprise::rl
