@@ -31,6 +31,7 @@ namespace reprise {
 namespace {
 
 constexpr absl::string_view kTensorOfActionHead = "action_head.0.weight";  // of a memory agent's export
+constexpr absl::string_view kTensorOfThoughts = "mixing_head.0.weight";    // of a quiet_star run's
 
 constexpr absl::string_view kOtherWeights =
     "the run started from another run's weights: whether that one was trained on them is unknown";
@@ -231,6 +232,12 @@ absl::StatusOr<rl::Config> ConfigOfRun(const EvaluationRequest& request, const s
 
 // The other policies are no models of text, and have their shape from the configuration of their run.
 absl::Status CheckStartsFromDirectory(const EvaluationRequest& request, const rl::Config& config) {
+  if (models::HasTensor(request.target, kTensorOfThoughts).value_or(false)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.target,
+                     ": this is the policy of a quiet_star run, with heads beside its language model, which evaluate "
+                     "reads from runs alone: give the run as TARGET, its run.h5 or the directory with it"));
+  }
   if (rl::WorkloadReads(config.run.workload, "model", "path")) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(request.target, ": with run.workload ", config.run.workload,
                                                  ", evaluate reads runs and no model directory: give the run as "
