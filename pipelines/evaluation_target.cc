@@ -238,7 +238,7 @@ absl::Status CheckStartsFromDirectory(const EvaluationRequest& request, const rl
                      ": this is the policy of a quiet_star run, with heads beside its language model, which evaluate "
                      "reads from runs alone: give the run as TARGET, its run.h5 or the directory with it"));
   }
-  if (rl::WorkloadReads(config.run.workload, "model", "path")) return absl::OkStatus();
+  if (rl::Traits(config).has_language_model) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(request.target, ": with run.workload ", config.run.workload,
                                                  ", evaluate reads runs and no model directory: give the run as "
                                                  "TARGET, its run.h5 or the directory with it"));
@@ -335,7 +335,7 @@ absl::Status JudgeOrigin(const EvaluationTarget& target, EvaluatedModel* model) 
   std::string why = absl::StrCat("what it was trained on is unknown, as its ", kModelTaskFile, " cannot be read");
   if (target.origin.ok()) {
     const ModelTask& origin = **target.origin;
-    const bool has_tasks = rl::HasCompletions(target.config);
+    const bool has_tasks = rl::Traits(target.config).has_completions;
     ASSIGN_OR_RETURN(why, has_tasks ? WhyNotHeldOut(origin, model->parts, model->tasks)
                                     : absl::StatusOr<std::string>(WhyNotHeldOut(origin, target.config)));
     const bool began_with_others = std::any_of(origin.files.begin(), origin.files.end(), [](const ExternalFile& file) {

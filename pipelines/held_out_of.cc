@@ -10,7 +10,7 @@
 #include "kernels/contract/numeric_contract.h"
 #include "rl/completions/data_file.h"
 #include "rl/completions/prepared_completions.h"
-#include "rl/config/workload_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/episodes/draw_problem.h"
 #include "rl/episodes/problem_form.h"
 #include "rl/evaluation/held_out_tasks.h"
@@ -95,7 +95,7 @@ absl::StatusOr<int64_t> CountInFile(const ModelTask& task, const models::Tokeniz
   return rl::CountTrainedOn(config, tokenizer, prompts, tasks);
 }
 
-bool DrawsTexts(const rl::Config& config) { return rl::WorkloadReads(config.run.workload, "data", "task"); }
+bool DrawsTexts(const rl::Config& config) { return rl::Traits(config).has_texts; }
 
 }  // namespace
 
