@@ -1,5 +1,7 @@
 """Kernels: one source compiled by Highway for AVX2 and AVX-512, chosen at run time (kernels/isa)."""
 
+load("@rules_cc//cc:defs.bzl", "cc_library")
+
 # AVX2 with FMA is the minimum that a machine must have (kernels/isa checks it before any kernel runs). AES and CLMUL
 # are part of what Highway 1.0.3 calls AVX2: without them its baseline would silently be SSE4, which has no FMA.
 KERNEL_COPTS = [
@@ -13,7 +15,7 @@ KERNEL_COPTS = [
 
 def kernel_library(name, deps = [], **kwargs):
     """A cc_library whose sources hold vector code. Its .cc files name themselves in HWY_TARGET_INCLUDE."""
-    native.cc_library(
+    cc_library(
         name = name,
         copts = KERNEL_COPTS,
         deps = deps + ["@highway"],
