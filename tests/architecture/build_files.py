@@ -1,5 +1,5 @@
 """Reads BUILD files: which sources belong to test targets only, and where a target is visible. Starlark is parsed as
-Python."""
+Python, and the macros of tools/build_rules/reprise_library.bzl are read as the targets that they declare."""
 
 import ast
 import dataclasses
@@ -9,6 +9,8 @@ import re
 from source_file import BELOW, BESIDE, Fault
 
 _SOURCE_ATTRIBUTES = ("srcs", "hdrs", "textual_hdrs")
+_LIBRARIES_WITH_TESTS = ("reprise_library", "kernel_library")
+_OF_TEST = "test_"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +37,27 @@ def _is_true(node):
     return isinstance(node, ast.Constant) and node.value is True
 
 
+def _list(*strings):
+    return ast.List([ast.Constant(string) for string in strings])
+
+
+def _declared(rule, arguments):
+    """Yields (rule, arguments) of each target that a call of `rule` declares: sources that a macro finds by the name of
+    the target are among the arguments, and the test of a library is a target of its own."""
+    name = arguments["name"].value
+    if rule == "reprise_test":
+        yield rule, {"srcs": _list(f"{name}.cc"), **arguments}
+    elif rule in _LIBRARIES_WITH_TESTS:
+        files = {"srcs": _list(f"{name}.cc"), "hdrs": _list(f"{name}.h")}
+        yield rule, arguments if any(a in arguments for a in _SOURCE_ATTRIBUTES) else {**files, **arguments}
+        if "test_deps" in arguments:
+            test = {a.removeprefix(_OF_TEST): node for a, node in arguments.items() if a.startswith(_OF_TEST)}
+            test.update(name=ast.Constant(f"{name}_test"), deps=ast.BinOp(_list(f":{name}"), ast.Add(), test["deps"]))
+            yield from _declared("reprise_test", test)
+    else:
+        yield rule, arguments
+
+
 def targets(path, text):
     """Yields the targets of the BUILD file at `path`."""
     calls = [
@@ -44,9 +67,13 @@ def targets(path, text):
     ]
     package = next((arguments for _, rule, arguments in calls if rule == "package"), {})
     folder = posixpath.dirname(path)
-    for line, rule, arguments in calls:
-        if rule == "package" or not isinstance(arguments.get("name"), ast.Constant):
-            continue
+    declared = [
+        (line, *target)
+        for line, rule, arguments in calls
+        if rule != "package" and isinstance(arguments.get("name"), ast.Constant)
+        for target in _declared(rule, arguments)
+    ]
+    for line, rule, arguments in declared:
         sources = [s for attribute in _SOURCE_ATTRIBUTES for s in _strings(arguments.get(attribute))]
         yield Target(
             line=line,
@@ -78,7 +105,7 @@ def orphans(source_paths, build_files):
     """Yields a fault for each C++ source that belongs to no target: it is neither built nor tested."""
     held = {source for path, text in build_files.items() for t in targets(path, text) for source in t.sources}
     for path in sorted(set(source_paths) - held):
-        yield Fault(path, 1, "orphan", "no BUILD file names this source")
+        yield Fault(path, 1, "orphan", "no target has this source; the test of a library is declared by its test_deps")
 
 
 def _seen_from(label):

@@ -86,6 +86,12 @@ class IncludeRulesTest(unittest.TestCase):
             "core/a/a_test.cc": include("core/a/fake.h"),
         }
         self.assertEqual([(f.path, f.rule) for f in rules.faults_of_tree(tree)], [("core/a/a.cc", "test-headers")])
+        for rule in ("reprise_library", "kernel_library"):
+            tree["core/a/BUILD.bazel"] = ('package(default_visibility = ["//:above_core"])\n'
+                                          f'{rule}(name = "fake", testonly = True)\n'
+                                          f'{rule}(name = "a", srcs = ["a.cc"], test_deps = [":fake"])\n')
+            found = [(f.path, f.rule) for f in rules.faults_of_tree(tree)]
+            self.assertEqual(found, [("core/a/a.cc", "test-headers")], rule)
 
 
 class CodeRulesTest(unittest.TestCase):
@@ -211,13 +217,38 @@ class BuildRulesTest(unittest.TestCase):
         self.assertEqual(self.faults("core/a/BUILD.bazel", build, ["core/a/a.cc", "core/a/a.h", "core/a/b.h"]), [])
         self.assertEqual(self.faults("core/a/BUILD.bazel", build, ["core/a/c.cc"]), [("orphan", 1)])
 
+    def test_the_sources_of_a_library_and_its_test_are_found_by_their_names(self):
+        named = ["core/a/a.cc", "core/a/a.h"]
+        for rule in ("reprise_library", "kernel_library"):
+            for build, held in (('name = "a"', named),
+                                ('name = "a", test_deps = []', [*named, "core/a/a_test.cc"]),
+                                ('name = "a", test_deps = [], test_srcs = ["b.cc"]', [*named, "core/a/b.cc"]),
+                                ('name = "a", hdrs = ["b.h"], test_deps = []', ["core/a/b.h", "core/a/a_test.cc"]),
+                                ('name = "a", srcs = ["b.cc"], hdrs = ["a.h"]', ["core/a/b.cc", "core/a/a.h"]),
+                                ('name = "a", textual_hdrs = ["a-inl.h"]', ["core/a/a-inl.h"])):
+                for path in (*named, "core/a/a_test.cc", "core/a/b.cc", "core/a/b.h", "core/a/a-inl.h"):
+                    self.assertEqual(self.faults("core/a/BUILD.bazel", f"{rule}({build})\n", [path]),
+                                     [] if path in held else [("orphan", 1)], (rule, build, path))
+        self.assertEqual(self.faults("core/a/BUILD.bazel", 'reprise_test(name = "a_test")\n', ["core/a/a_test.cc"]), [])
+        self.assertEqual(self.faults("core/a/BUILD.bazel", 'reprise_test(name = "a_test", srcs = ["b.cc"])\n',
+                                     ["core/a/a_test.cc"]), [("orphan", 1)])
+
+    def test_the_visibility_of_a_library_with_a_test_is_checked(self):
+        library = 'reprise_library(\n    name = "a",\n    test_deps = [],\n    visibility = ["{}"],\n)\n'
+        self.assertEqual(self.faults("models/a/BUILD.bazel", library.format("//:above_models")), [])
+        self.assertEqual(self.faults("models/a/BUILD.bazel", library.format("//data:__subpackages__")),
+                         [("visibility", 1)])
+        package = 'package(default_visibility = ["//:above_core"])\n' + library.format("//:above_models")
+        self.assertEqual(self.faults("models/a/BUILD.bazel", package), [("visibility", 2)])  # of the test alone
+
 
 class DocumentRulesTest(unittest.TestCase):
 
     def test_targets_and_files_that_a_document_names_must_exist(self):
-        tree = {"core/a/BUILD.bazel": 'cc_test(name = "a_test", srcs = ["a_test.cc"])\n', "core/a/a_test.cc": ""}
-        for good in ("`//core/a:a_test`", "`core/a/a_test.cc`", "`core/a/*.cc`", "`my/run.toml`", "core/b/b.h in prose",
-                     "`bazel test //core/a:all`", "`core/a:a_test`", "`eval/of:that`"):
+        tree = {"core/a/BUILD.bazel": 'reprise_library(name = "a", hdrs = [], test_deps = [])\n',
+                "core/a/a_test.cc": ""}
+        for good in ("`//core/a:a`", "`//core/a:a_test`", "`core/a/a_test.cc`", "`core/a/*.cc`", "`my/run.toml`",
+                     "core/b/b.h in prose", "`bazel test //core/a:all`", "`core/a:a_test`", "`eval/of:that`"):
             self.assertEqual(rules.faults_of_tree({**tree, "docs/a.md": good}), [], good)
         targets = ("`//core/a:b_test`", "`core/a:b_test`", "`core/b:a_test`", "`bazel test //core/b:a_test`")
         for bad in (*targets, "`core/a/b.h`", "`see core/a/b_test.cc`"):
@@ -388,7 +419,9 @@ class RoomRulesTest(unittest.TestCase):
         self.assertEqual(self.faults(texts), [])
         texts["data/BUILD.bazel"] += 'cc_test(name = "data_test", deps = ["//models"])\n'
         self.assertEqual(self.faults(texts), [])
-        texts["data/BUILD.bazel"] += 'cc_library(name = "more", deps = ["//models"])\n'
+        texts["data/BUILD.bazel"] += 'reprise_library(name = "part", deps = ["//core"], test_deps = ["//models"])\n'
+        self.assertEqual(self.faults(texts), [])
+        texts["data/BUILD.bazel"] += 'reprise_library(name = "more", deps = ["//models"], test_deps = [])\n'
         self.assertEqual([fault.rule for fault in self.faults(texts)], ["room-map"])
 
     def test_a_room_has_at_most_45_sources(self):

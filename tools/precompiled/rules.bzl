@@ -1,4 +1,4 @@
-"""The cc_library, cc_binary and cc_test of every BUILD file of this workspace (tools/build_rules/prelude_bazel).
+"""The cc_library, cc_binary and cc_test of this workspace (tools/build_rules/prelude_bazel, reprise_library.bzl).
 
 They are those of @rules_cc, except that their sources read a precompiled header. Compiling a source spent most of its
 time on parsing the same headers of the standard library, Abseil and GoogleTest: now a library's source takes half of
