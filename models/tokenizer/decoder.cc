@@ -121,7 +121,7 @@ struct Apply {
 
 }  // namespace
 
-std::string DecodeTokens(const Decoder& decoder, std::vector<std::string> tokens) {
+std::string DecodeTokens(const TokenDecoder& decoder, std::vector<std::string> tokens) {
   for (const auto& step : decoder) tokens = std::visit(Apply{std::move(tokens)}, step);
   return absl::StrJoin(tokens, "");
 }

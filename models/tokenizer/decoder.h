@@ -50,11 +50,11 @@ struct DecodeSuffix {
   std::string suffix;
 };
 
-using Decoder = std::vector<std::variant<DecodeByteLevel, Fuse, DecodeByteFallback, ReplaceText, StripCharacters,
-                                         DecodeMetaspace, DecodeWordPiece, DecodeSuffix>>;
+using TokenDecoder = std::vector<std::variant<DecodeByteLevel, Fuse, DecodeByteFallback, ReplaceText, StripCharacters,
+                                              DecodeMetaspace, DecodeWordPiece, DecodeSuffix>>;
 
 // Returns the text of tokens as a file spells them. Precondition: they are valid UTF-8.
-std::string DecodeTokens(const Decoder& decoder, std::vector<std::string> tokens);
+std::string DecodeTokens(const TokenDecoder& decoder, std::vector<std::string> tokens);
 
 }  // namespace reprise::models
 

@@ -60,7 +60,7 @@ absl::StatusOr<DecodeWordPiece> ReadWordPiece(const JsonValue& value) {
   return step;
 }
 
-absl::Status AppendStep(const JsonValue& value, Decoder& result) {
+absl::Status AppendStep(const JsonValue& value, TokenDecoder& result) {
   ASSIGN_OR_RETURN(const absl::string_view type, TypeOf(value));
   if (type == "ByteLevel") {
     result.emplace_back(DecodeByteLevel{});
@@ -99,10 +99,10 @@ absl::StatusOr<std::string> ReadCharacter(const JsonValue& object, absl::string_
   return std::string(text);
 }
 
-absl::StatusOr<std::optional<Decoder>> ReadDecoderSection(const std::optional<JsonValue>& value) {
+absl::StatusOr<std::optional<TokenDecoder>> ReadDecoderSection(const std::optional<JsonValue>& value) {
   if (!value) return std::nullopt;
   ASSIGN_OR_RETURN(const std::vector<JsonValue> parts, Parts(*value, "decoders"));
-  Decoder result;
+  TokenDecoder result;
   for (const JsonValue& part : parts) RETURN_IF_ERROR(AppendStep(part, result));
   return result;
 }

@@ -80,7 +80,7 @@ class Tokenizer {
   BytePairEncoder encoder_;
   AddedTokenFinder before_normalization_, after_normalization_;
   absl::flat_hash_map<std::string, int32_t> ids_;         // by token as written in the files
-  std::optional<Decoder> decoder_;                        // without its first step if that is ByteLevel
+  std::optional<TokenDecoder> decoder_;                   // without its first step if that is ByteLevel
   bool decodes_bytes_ = false;                            // the first step is ByteLevel
   absl::flat_hash_map<int32_t, std::string> text_of_id_;  // after that step
   absl::flat_hash_set<int32_t> special_;

@@ -30,7 +30,7 @@ struct TokenizerFile {
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
   bool is_byte_level = false;  // words are in the characters that stand for bytes
-  std::optional<Decoder> decoder;
+  std::optional<TokenDecoder> decoder;
   std::vector<AddedToken> added_tokens;  // contents and ids are distinct, and match the vocabulary
 };
 

@@ -21,7 +21,7 @@ absl::Status ReadModelSection(const JsonValue& model, TokenizerFile& file);
 absl::StatusOr<PreTokenizer> ReadPreTokenizerSection(const std::optional<JsonValue>& pre_tokenizer);
 
 // Reads "decoder": null (none), one step, or a Sequence.
-absl::StatusOr<std::optional<Decoder>> ReadDecoderSection(const std::optional<JsonValue>& decoder);
+absl::StatusOr<std::optional<TokenDecoder>> ReadDecoderSection(const std::optional<JsonValue>& decoder);
 
 // Reads "normalizer": null (none), one step, or a Sequence.
 absl::StatusOr<Normalizer> ReadNormalizerSection(const std::optional<JsonValue>& normalizer);
