@@ -23,7 +23,7 @@ struct TableFile {
 };
 
 // Returns the file's bytes: a function of the plan, the tables, the numeric contract and the version of HDF5. The
-// tables' names must differ and be ArtifactNames (checked).
+// tables' names must differ and satisfy IsArtifactName (checked).
 absl::StatusOr<std::string> EncodeTableFile(const std::string& plan, absl::Span<const StreamTable> tables);
 
 // Returns the bytes of such a file, which has the size that its first bytes state: of another file, nothing more is

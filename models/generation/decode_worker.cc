@@ -192,7 +192,7 @@ void DecodeWorker::EndAction(Slot* slot) {
                     action = absl::MakeConstSpan(completion.tokens).last(static_cast<size_t>(turn.action_tokens))] {
     return HasFailed() ? absl::CancelledError("cancelled") : partner_->Answer(episode, action, complete);
   };
-  if (shared_->askers == nullptr) return ResumePoint(ask(), slot);
+  if (shared_->askers == nullptr) return Resume(ask(), slot);
   slot->waits = true;
   ++waiting_;
   shared_->askers->Ask([this, slot, ask] {
@@ -220,11 +220,11 @@ void DecodeWorker::TakeAnswers() {
   for (const auto& [slot, answer] : answers) {
     slot->waits = false;
     --waiting_;
-    ResumePoint(answer, slot);
+    Resume(answer, slot);
   }
 }
 
-void DecodeWorker::ResumePoint(const Answer& answer, Slot* slot) {
+void DecodeWorker::Resume(const Answer& answer, Slot* slot) {
   if (!answer.ok()) {
     if (!error_ && !absl::IsCancelled(answer.status())) error_ = {EpisodeOf(*slot), answer.status()};
     shared_->failed.store(true, std::memory_order_relaxed);

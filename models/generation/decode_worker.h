@@ -97,7 +97,7 @@ class DecodeWorker {
   void EndAction(Slot* slot);
   using Answer = absl::StatusOr<std::optional<std::vector<int32_t>>>;
   // Continues the episode with the observation, or ends it.
-  void ResumePoint(const Answer& answer, Slot* slot);
+  void Resume(const Answer& answer, Slot* slot);
   // Frees the slot.
   void End(Slot* slot);
   // Takes the answers that other threads have received; waits for one if there is nothing else to do.

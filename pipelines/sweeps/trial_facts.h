@@ -23,7 +23,7 @@ struct TrialFacts {
   std::string config_sha256;               // of the configuration's text, hexadecimal
   std::string problem;                     // a digest: only trials with the same one can be compared
   std::string identity;                    // a digest: of all but run.seed; those of a variant have the same one
-  std::string rest;                        // a digest: of all that the axes do not vary, nor bring along (BroughtBy)
+  std::string rest;                        // a digest: of all that the axes do not vary, nor bring along
   std::vector<config::Value> values = {};  // by axis
   // By axis: the value as a TOML literal; "" if the trial does not read it, and where a run does not store the value:
   // of a path there is the digest of its files instead, "sha256:" and twelve digits.

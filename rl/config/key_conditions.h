@@ -16,7 +16,7 @@
 namespace reprise::rl {
 
 // Makes conditions for the keys of a configuration, which must outlive them and not move:
-//   list.Int("kl_interval", ...).ReadIf(when(FollowsBands), "algorithm.kl_schedule banded");
+//   list.Int("kl_interval", ...).ReadIf(when(Follows<KlSchedule::kBanded>), "algorithm.kl_schedule banded");
 class Conditions {
  public:
   explicit Conditions(const Config& config);

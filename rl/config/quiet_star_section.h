@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<int64_t>> ValueWidths(const QuietStarConfig& quiet_st
 // Returns the names of the metrics of an evaluation that compare thinking with not thinking. Pure.
 std::vector<std::string> ThoughtScoreNames(const Config& config);
 
-// Returns what a run of thoughts keeps from step to step (TrendsOf). Pure.
+// Returns what a run of thoughts keeps from step to step (WorkloadTraits::trends). Pure.
 WorkloadTrends ThoughtTrends(const Config& config);
 
 // InvalidArgument, naming the keys, for values that do not go together. algorithm: of the configuration.

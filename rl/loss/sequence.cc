@@ -45,7 +45,7 @@ absl::Status CheckFinite(const Sequence& sequence) {
 double TopEntropyThreshold(absl::Span<const double> entropies, double top_entropy_quantile) {
   if (top_entropy_quantile >= 1.0 || entropies.empty()) return -std::numeric_limits<double>::infinity();
   const auto is_nan = [](double entropy) { return std::isnan(entropy); };
-  // Numbers that have no order; the loss refuses them (CheckSequence).
+  // Numbers that have no order; the loss refuses them (CheckFinite).
   if (std::any_of(entropies.begin(), entropies.end(), is_nan)) return -std::numeric_limits<double>::infinity();
   std::vector<float> sorted(entropies.begin(), entropies.end());
   std::sort(sorted.begin(), sorted.end());

@@ -2,6 +2,7 @@
 
 import build_files
 import code_rules
+import comment_rules
 import document_rules
 import guide_rules
 import include_rules
@@ -39,6 +40,7 @@ def faults_of_tree(texts):
     sources = repository.sources(texts)
     test_only_paths = {source.path for source in sources if source.test_only}
     faults = [fault for source in sources for fault in faults_of_source(source, test_only_paths)]
+    faults += comment_rules.names(sources)
     faults += [*room_rules.room_sizes(sources), *room_rules.circles(sources), *room_map.faults(texts)]
     builds = repository.builds(texts)
     for path, text in sorted(builds.items()):

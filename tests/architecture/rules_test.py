@@ -2,6 +2,7 @@
 
 import unittest
 
+import comment_rules
 import room_map
 import rules
 from source_file import SourceFile
@@ -14,6 +15,18 @@ def broken(path, text, test_only=False):
 
 def include(header):
     return f'#include "{header}"\n'
+
+
+class CommentRulesTest(unittest.TestCase):
+
+    def test_a_name_in_a_comment_exists(self):
+        code = SourceFile("core/a/a.h", "int FindAll(int k);  // as InvalidArgument says\n")
+        good = SourceFile("core/a/b.cc", '// See FindAll, NaNs and a Word.\n//   Example OfIts own;\nLog("// NoComment");\n')
+        bad = SourceFile("core/a/c.cc", "int x = 0;  // FindNone gives kNothing\n")
+        self.assertEqual(list(comment_rules.names([code, good])), [])
+        self.assertEqual([(fault.line, fault.message) for fault in comment_rules.names([code, bad])],
+                         [(1, "the comment names FindNone, which does not exist"),
+                          (1, "the comment names kNothing, which does not exist")])
 
 
 class IncludeRulesTest(unittest.TestCase):

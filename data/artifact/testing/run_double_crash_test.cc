@@ -10,8 +10,8 @@
 namespace reprise::testing {
 namespace {
 
-// Visits every `kStride`-th point of each process, so that successive first points are paired with different second
-// ones.
+// Visits every kFirstStride-th, or kSecondStride-th, point of each process, so that successive first points are paired
+// with different second ones.
 constexpr int64_t kFirstStride = 13, kSecondStride = 61;
 
 using Change = void (*)(FakeFileSystem& files);
