@@ -28,6 +28,7 @@
 #include "rl/completions/options.h"
 #include "rl/completions/prepared_completions.h"
 #include "rl/config/evaluation_check.h"
+#include "rl/config/workload_traits.h"
 #include "rl/evaluation/scores/scores.h"
 #include "rl/learner/step_gather.h"
 #include "rl/record/completions/completion_record.h"

@@ -21,6 +21,7 @@
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/token_text.h"
 #include "pipelines/training/reduction.h"
+#include "rl/config/workload_traits.h"
 #include "rl/record/completions/record_streams.h"
 #include "rl/run/workloads.h"
 

@@ -14,6 +14,7 @@
 #include "pipelines/program/program.h"
 #include "rl/completions/model_files.h"
 #include "rl/config/unread_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/learner/choices.h"
 #include "rl/run/prepare.h"
 #include "rl/run/workloads.h"

@@ -10,6 +10,7 @@
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/stored/phase_name.h"
+#include "rl/config/workload_traits.h"
 #include "rl/environments/grid_navigation/action_mask.h"
 #include "rl/record/completions/completion_record.h"
 #include "rl/record/completions/record_streams.h"

@@ -12,6 +12,7 @@
 #include "nlohmann/json.hpp"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/training/rewrite_run.h"
+#include "rl/config/workload_traits.h"
 #include "rl/run/artifact_sink.h"
 #include "rl/run/early_end.h"
 #include "rl/run/step_number.h"

@@ -7,6 +7,7 @@
 #include "core/status/check.h"
 #include "kernels/sums/sums.h"
 #include "rl/config/evaluation_section.h"
+#include "rl/config/workload_traits.h"
 
 namespace reprise::rl {
 namespace {
