@@ -97,7 +97,7 @@ TEST(SafetensorsFileTest, ErrorsBeginWithTheFilesName) {
   EXPECT_THAT(SafetensorsFile::Open("/dev/null"),
               StatusIs(absl::StatusCode::kDataLoss, "/dev/null: not a regular file"));
   const std::string path = TempPath("short.safetensors");
-  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), path, "abc"));
+  ASSERT_OK(WriteFileAtomically(PosixFileSystem(), path, std::string("\x01\0\0", 3)));
   EXPECT_THAT(SafetensorsFile::Open(path),
               StatusIs(absl::StatusCode::kDataLoss, path + ": the file has 3 bytes; a safetensors file has 8 or more"));
   std::filesystem::remove(path);

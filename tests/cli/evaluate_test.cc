@@ -424,7 +424,7 @@ TEST(EvaluateTest, AShareThatHoldsNothingOutIsRefusedAlsoWithoutEvaluations) {
                         "evaluation.held_out_share 0.5: 65536 draws of the task reverse gave 2 different problems, "
                         "none of which is held out; problems are distinguished by what of their prompts, as the policy "
                         "reads them, decides the answer, and there are too few: raise data.max_length or "
-                        "data.alphabet_size, or set the share to 0"));
+                        "data.alphabet_size, raise the share, or set the share to 0"));
 }
 
 }  // namespace
