@@ -23,7 +23,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr char kEvery[] = "completions, bandit, memory_agent, morphogenesis or quiet_star";
+constexpr char kEvery[] = "completions, bandit, memory_agent, quiet_star or morphogenesis";
 constexpr char kLanguageModels[] = "completions, memory_agent or quiet_star";
 constexpr char kCompletionsAndThoughts[] = "completions or quiet_star";
 

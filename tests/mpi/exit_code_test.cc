@@ -48,10 +48,10 @@ TEST(ExitCodeTest, ADirectoryWithARunGives64AndOneErrorAndKeepsTheRun) {
   EXPECT_EQ(Contents(run.file()), before);
 }
 
-TEST(ExitCodeTest, ADirectoryThatCannotBeCreatedGives74AndOneError) {
+TEST(ExitCodeTest, AFileInThePlaceOfADirectoryGives64AndOneError) {
   const std::string file = UniqueTemporaryPath();
   std::ofstream(file) << "in the way";
-  ExpectOneError(TrainInto(file + "/run", 2, "run.seed=8"), 74, file);
+  ExpectOneError(TrainInto(file + "/run", 2, "run.seed=8"), 64, file);
 }
 
 TEST(ExitCodeTest, ACorruptRunGives65AndOneError) {
