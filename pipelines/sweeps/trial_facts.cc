@@ -192,6 +192,8 @@ absl::StatusOr<TrialFacts> FactsOf(const std::string& text, absl::Span<const Ext
   facts.identity = ToHex(Sha256(absl::StrCat(of_variant, DigestText(files))));
   SetSettings(config, files, axes, &facts);
   SetKeys(config, files, &facts);
+  facts.steps = config.run.steps;
+  facts.ends = rl::EarlyEnds(config);
   return facts;
 }
 

@@ -15,6 +15,7 @@
 #include "core/config/literal.h"
 #include "data/artifact/format/run_header.h"
 #include "rl/config/config.h"
+#include "rl/run/early_end.h"
 
 namespace reprise {
 
@@ -31,6 +32,8 @@ struct TrialFacts {
   // The keys with another value than their default, run.seed left out, by key: the value as a literal, or the digest of
   // a path's files.
   std::vector<std::pair<std::string, std::string>> keys = {};
+  int64_t steps = 0;  // of training that the run has, unless one of these ends it before
+  std::vector<rl::EarlyEnd> ends = {};
 };
 
 // `text`: as a run stores it, without paths. DataLoss if it is not such a text. Pure.

@@ -48,6 +48,22 @@ absl::Status CheckFiles(const std::string& path, const PlannedTrial& trial, cons
                                                     "command executes the trial with the plan's file"));
 }
 
+// FailedPrecondition if the run was stopped before its last step (train --stop-after-step) and nothing ended it: at
+// which step a trial is compared would then be somebody's choice.
+absl::Status CheckIsWhole(const std::string& path, const PlannedTrial& trial, const TrialOutcome& outcome) {
+  const auto has_ended = [&](const rl::EarlyEnd& end) {
+    const MetricSummary* const metric = FindMetric(outcome, end.metric);
+    return metric != nullptr && metric->last >= static_cast<double>(end.value);
+  };
+  const std::vector<rl::EarlyEnd>& ends = outcome.facts.ends;
+  if (outcome.steps >= outcome.facts.steps || std::any_of(ends.begin(), ends.end(), has_ended)) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      path, " is not the whole run of trial ", trial.name, ": it was stopped after ", outcome.steps, " of ",
+      outcome.facts.steps, " steps; move its folder away, and the command that started the sweep executes the trial"));
+}
+
 absl::StatusOr<TrialOutcome> DoneOutcome(FileSystem& files, const std::string& path,
                                          const std::vector<std::string>& axes, const PlannedTrial& trial) {
   ASSIGN_OR_RETURN(const RunReader run, RunReader::Open(files, path));
@@ -71,6 +87,7 @@ absl::StatusOr<TrialOutcome> DoneOutcome(FileSystem& files, const std::string& p
   if (!summaries.ok()) return absl::DataLossError(absl::StrCat(path, ": ", summaries.status().message()));
   outcome.metrics = *std::move(summaries);
   for (const MetricSummary& metric : outcome.metrics) outcome.steps = std::max(outcome.steps, metric.count);
+  RETURN_IF_ERROR(CheckIsWhole(path, trial, outcome));
   return outcome;
 }
 

@@ -140,6 +140,8 @@ absl::StatusOr<std::string> UnplannedRun(FileSystem& files, const std::string& d
   ASSIGN_OR_RETURN(const std::vector<std::string> found, files.List(JoinPath(directory, "trials")));
   for (const std::string& name : found) {
     if (names.contains(name) || names.contains(name.substr(0, name.rfind(".aside")))) continue;
+    ASSIGN_OR_RETURN(const DirectoryEntry entry, LookUp(TrialDirectory(directory, name)));
+    if (entry.is_file) continue;  // as a file manager leaves
     ASSIGN_OR_RETURN(const bool is_run, Exists(files, JoinPath(TrialDirectory(directory, name), "run.h5")));
     if (is_run) return absl::StrCat("trials/", name, " has a run, and the plan no such trial");
   }

@@ -4,8 +4,11 @@
 // How the record of a run says that its warm-up, or the run itself, ended before all of its steps: by metrics of the
 // last step. All functions are pure.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "rl/config/evaluation_section.h"
 #include "rl/config/workload_traits.h"
@@ -14,17 +17,30 @@
 
 namespace reprise::rl {
 
-// Returns whether a run can end before its last step.
-inline bool MayEndEarly(const Config& config) {
+// A run ends with the first step of training at which a metric has reached a value.
+struct EarlyEnd {
+  std::string metric;
+  int64_t value = 0;
+};
+
+// Returns what can end a run before its last step: evaluations that do not improve, and tests of theirs that fail.
+inline std::vector<EarlyEnd> EarlyEnds(const Config& config) {
+  std::vector<EarlyEnd> ends;
+  const int64_t patience = config.evaluation.early_stopping_patience;
+  if (patience > 0) ends.push_back({"eval_no_improvement", patience});
   const std::optional<FailureRule> failures = Traits(config).trends(config).failures;
-  return config.evaluation.early_stopping_patience > 0 || (failures && failures->patience > 0);
+  if (failures && failures->patience > 0) ends.push_back({std::string(failures->failures), failures->patience});
+  return ends;
 }
 
-// Returns whether the run ended with this step of training: evaluations did not improve, or their tests failed.
+// Returns whether a run can end before its last step.
+inline bool MayEndEarly(const Config& config) { return !EarlyEnds(config).empty(); }
+
+// Returns whether the run ended with this step of training.
 inline bool EndsRunEarly(const Config& config, const StepResults& step) {
-  if (EvaluationsEndRun(config.evaluation, MetricOf(step, "eval_no_improvement"))) return true;
-  const std::optional<FailureRule> failures = Traits(config).trends(config).failures;
-  return failures && FailuresEndRun(config, MetricOf(step, failures->failures));
+  const std::vector<EarlyEnd> ends = EarlyEnds(config);
+  return std::any_of(ends.begin(), ends.end(),
+                     [&](const EarlyEnd& end) { return MetricOf(step, end.metric) >= static_cast<double>(end.value); });
 }
 
 // Returns whether the warm-up ended with this step, and was shorter than warm_up.steps.

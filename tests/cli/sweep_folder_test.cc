@@ -57,6 +57,43 @@ TEST(SweepFolderTest, AFileThatChangesBetweenTwoExecutionsIsRefused) {
   EXPECT_EQ(pass.exit_code, 0) << pass.out << pass.err;
 }
 
+// The configuration is the same, and each step is right: but somebody chose the step at which the trial is compared.
+TEST(SweepFolderTest, ARunThatWasStoppedBeforeItsLastStepIsNoTrial) {
+  const std::string file = WriteSweep();
+  const std::string here = std::filesystem::path(file).parent_path().string(), directory = here + "/sweep";
+  ASSERT_EQ(RunSweep(file, directory).exit_code, 0);
+  const std::string table = Contents(directory + "/sweep.h5"), trial = directory + "/trials/00-grpo-seed1";
+  ASSERT_EQ(RunVerb("train", {here + "/bandit.toml", "--output", here + "/stopped", "--set", "run.seed=1",
+                              "--stop-after-step", "7", "--quiet"})
+                .exit_code,
+            0);
+  std::filesystem::remove_all(trial);
+  std::filesystem::copy(here + "/stopped", trial, std::filesystem::copy_options::recursive);
+  const std::string refusal = absl::StrCat(
+      trial,
+      "/run.h5 is not the whole run of trial 00-grpo-seed1: it was stopped after 7 of 40 steps; move its folder "
+      "away, and the command that started the sweep executes the trial");
+  EXPECT_THAT(RunSweep(file, directory), FailsWith("sweep", 64, refusal));
+  EXPECT_THAT(RunVerb("reproduce", {directory, "--quiet"}), FailsWith("reproduce", 64, refusal));
+  std::filesystem::remove_all(trial);
+  WriteFile(directory + "/trials", ".DS_Store", "a file manager's");
+  ASSERT_EQ(RunSweep(file, directory).exit_code, 0);
+  EXPECT_EQ(Contents(directory + "/sweep.h5"), table);
+  const ProcessResult pass = RunVerb("reproduce", {directory, "--quiet"});
+  EXPECT_EQ(pass.exit_code, 0) << "a file among the trials is no run: " << pass.err;
+}
+
+TEST(SweepFolderTest, ATrialThatEvaluationsEndedIsWhole) {
+  const std::string file = WriteSweep(
+      "config = \"bandit.toml\"\n[settings]\nevaluation.every = 1\nevaluation.early_stopping_patience = 1\n"
+      "evaluation.early_stopping_threshold = 1\nevaluation.num_prompts = 4\n[grid]\nrun.seed = [1, 2]\n");
+  const std::string directory = std::filesystem::path(file).parent_path().string() + "/sweep";
+  const ProcessResult sweep = RunSweep(file, directory);
+  ASSERT_EQ(sweep.exit_code, 0) << sweep.err;
+  EXPECT_THAT(Contents(directory + "/sweep.csv"), HasSubstr("done,"));
+  EXPECT_EQ(RunVerb("reproduce", {directory, "--quiet"}).exit_code, 0);
+}
+
 TEST(SweepFolderTest, EachTrialTakesOfSeveralDataFilesTheOneThatItHasRead) {
   const std::string file =
       WriteSweep(absl::StrCat("config = \"tiny.toml\"\n[grid]\ndata.path = [\"a.jsonl\", ", "\"b.jsonl\"]\n"));
