@@ -80,8 +80,8 @@ class ShardForward {
   void ForEachCompletion(const MicroBatch& batch, const std::function<void(const ScoredCompletion&)>& visit) const;
   // Returns the hidden state, which Run computed, of the row before the token.
   const float* HiddenBefore(const MicroBatch& batch, const ScoredCompletion& completion, int64_t token) const;
-  // PredictValues computes the values over what Run computed; CopyValues then returns those of a completion, one per token:
-  // of the state before it.
+  // PredictValues computes the values over what Run computed; CopyValues then returns those of a completion, one per
+  // token: of the state before it.
   void PredictValues(const MicroBatch& batch, const models::ValueHead& head);
   void CopyValues(const MicroBatch& batch, const ScoredCompletion& completion, std::vector<float>* value_T) const;
 
