@@ -19,12 +19,6 @@ inline bool TracksBest(const EvaluationConfig& evaluation) {
 // The metric by which training rewards, and not evaluations, tell which weights are the best.
 inline constexpr char kRewardMovingAverage[] = "reward_moving_average";
 
-// Returns whether early stopping triggers: a step's metric eval_no_improvement has reached the patience.
-inline bool EvaluationsEndRun(const EvaluationConfig& evaluation, double no_improvement) {
-  return evaluation.early_stopping_patience > 0 &&
-         no_improvement >= static_cast<double>(evaluation.early_stopping_patience);
-}
-
 }  // namespace reprise::rl
 
 #endif  // RL_CONFIG_EVALUATION_SECTION_H_
