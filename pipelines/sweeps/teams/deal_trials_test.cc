@@ -214,13 +214,21 @@ TEST(DealTrialsTest, AnExecutionThatIsReplacedStopsAndTheNewOneRunsWhatIsPending
   const TeamPlan plan = PlanOf({1, 1});
   for (const bool fails : {false, true}) {
     Journal first, second;
+    std::atomic<bool> is_replaced = false;
     const auto replaced = [&](Communicator& team, int64_t trial) -> absl::Status {
       first.Ran(team, trial);
-      if (trial != 3) return absl::OkStatus();
+      if (trial != 3) {
+        // The other team cannot run all of them before the new execution begins.
+        if (trial > 3) {
+          EXPECT_TRUE(Eventually([&] { return is_replaced.load(); }));
+        }
+        return absl::OkStatus();
+      }
       EXPECT_OK(Deal(plan, {3, 4, 5, 6, 7}, [&](Communicator& other, int64_t repeated) {
         second.Ran(other, repeated);
         return absl::OkStatus();
       }));
+      is_replaced = true;
       return fails ? absl::FailedPreconditionError("another process writes this run") : absl::OkStatus();
     };
     EXPECT_THAT(Deal(plan, FirstTrials(1000), replaced),
