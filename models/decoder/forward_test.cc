@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "models/decoder/attention.h"
 #include "models/decoder/inference.h"
+#include "models/decoder/load_balancing.h"
 #include "models/decoder/testing/reference_decoder.h"
 #include "models/decoder/testing/testing.h"
 
@@ -98,7 +100,7 @@ TEST(ForwardCachedTest, PrefillAndDecodeGiveTheBitsOfForward) {
 
   KeyValueCache prompt(config, 11), own(config, 29);
   size_t done = 0;
-  std::vector<int64_t> count_E(static_cast<size_t>(config.num_experts));
+  std::vector<int64_t> count_LE = NoExpertCounts(config);
   // The prompt in one run, then runs of 1, 5, 1, ... rows.
   for (size_t rows : {11, 1, 5, 1, 1, 9, 12}) {
     CachedBatch batch;
@@ -107,16 +109,22 @@ TEST(ForwardCachedTest, PrefillAndDecodeGiveTheBitsOfForward) {
       batch.rows.token_T.push_back(tokens[i]);
       batch.rows.position_T.push_back(static_cast<int32_t>(i));
     }
-    ForwardCached(model->decoder(), batch, &workspace, count_E.data());
+    ForwardCached(model->decoder(), batch, &workspace, count_LE.data());
     for (size_t i = 0; i < rows * width; ++i) {
       ASSERT_EQ(workspace.hidden_TD().data[i], expected[done * width + i]) << "row " << done << " element " << i;
     }
     done += rows;
   }
   ASSERT_EQ(done, tokens.size());
-  int64_t chosen = 0;
-  for (int64_t count : count_E) chosen += count;
-  EXPECT_EQ(chosen, static_cast<int64_t>(tokens.size()) * config.num_hidden_layers * config.num_experts_per_tok);
+  for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const auto first = count_LE.begin() + layer * config.num_experts;
+    EXPECT_EQ(std::accumulate(first, first + config.num_experts, int64_t{0}),
+              static_cast<int64_t>(tokens.size()) * config.num_experts_per_tok)
+        << "layer " << layer;
+  }
+  std::vector<int64_t> of_training_LE = NoExpertCounts(config);
+  AddExpertCounts(whole, absl::MakeSpan(of_training_LE));
+  EXPECT_EQ(count_LE, of_training_LE);
 }
 
 // Computes sequences of several lengths on one prompt, then decodes: few rows and many rows, which select different

@@ -132,7 +132,7 @@ class CachedAttention {
   bool keys_are_far_ = false;  // a pass reads too much for the near caches; measured
 };
 
-void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations* workspace, int64_t* expert_count_E,
+void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations* workspace, int64_t* expert_count_LE,
                    const Team& team) {
   const DecoderConfig& config = decoder.config;
   for (const CachedRun& run : batch.runs) {
@@ -154,8 +154,9 @@ void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations
     attention.Run(i, layer);
     shared.Mix(weights, layer);
     shared.Experts(weights, layer, workspace->x_after(i));
-    if (expert_count_E != nullptr) {
-      kernels::CountExperts(rows, config.num_experts_per_tok, layer.expert_TK, expert_count_E);
+    if (expert_count_LE != nullptr) {
+      kernels::CountExperts(rows, config.num_experts_per_tok, layer.expert_TK,
+                            expert_count_LE + i * config.num_experts);
     }
   }
   for (const CachedRun& run : batch.runs) run.own->count_ += run.rows;

@@ -59,9 +59,9 @@ struct CachedBatch {
 };
 
 // Runs the rows through the decoder and appends them to their caches. Afterwards workspace (constructed with training =
-// false) holds hidden_TD. If expert_count_E is not null, expert_count_E[e] grows by the number of rows that chose
-// expert e, over all layers. The threads of `team` divide the work.
-void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations* workspace, int64_t* expert_count_E,
+// false) holds hidden_TD. If expert_count_LE is not null, expert_count_LE[l, e] grows by the number of rows that chose
+// expert e in layer l. The threads of `team` divide the work.
+void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations* workspace, int64_t* expert_count_LE,
                    const Team& team = Team());
 
 }  // namespace reprise::models

@@ -9,25 +9,29 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "models/decoder/activations.h"
 #include "models/decoder/decoder.h"
 
 namespace reprise::models {
 
-// Returns d (coefficient * loss) / d probability_te, the same for every row and layer. count_E: over all layers and the
-// `rows` rows of the step. Empty if the coefficient or rows are 0.
+// Returns d (coefficient * loss) / d probability_te, the same for every row and layer. count_LE: of each layer, over
+// the `rows` rows of the step. Empty if the coefficient or rows are 0.
 AuxiliaryGradient LoadBalancingGradient(const DecoderConfig& config, double coefficient,
-                                        const std::vector<int64_t>& count_E, int64_t rows);
+                                        absl::Span<const int64_t> count_LE, int64_t rows);
 
-// count_E[e] += how often e was chosen over all layers and rows. The activations must be those of a training pass.
-void AddExpertCounts(const Activations& activations, std::vector<int64_t>* count_E);
+// Returns zeros for the counts of a decoder's experts: layers x experts.
+std::vector<int64_t> NoExpertCounts(const DecoderConfig& config);
+
+// count_LE[l, e] += how often e was chosen over all rows. The activations must be those of a training pass.
+void AddExpertCounts(const Activations& activations, absl::Span<int64_t> count_LE);
 
 // sum_E[e] = the sum over layers and the segment's rows of the probability of e, in double: per layer a fixed tree over
 // rows, with layers in order, times the segment's copies. A segment's sums do not depend on its batch.
 void SumProbabilities(const Activations& activations, const Segment& segment, double* sum_E);
 
-// Returns the loss from the step's counts and sums of probabilities over all layers and rows.
-double LoadBalancingLoss(const DecoderConfig& config, const std::vector<int64_t>& count_E,
+// Returns the loss from the step's counts of each layer, and its sums of probabilities over all layers and rows.
+double LoadBalancingLoss(const DecoderConfig& config, absl::Span<const int64_t> count_LE,
                          const std::vector<double>& probability_sum_E, int64_t rows);
 
 }  // namespace reprise::models

@@ -6,6 +6,7 @@
 
 #include "core/status/check.h"
 #include "kernels/products/products.h"
+#include "models/decoder/load_balancing.h"
 #include "models/generation/draw_token.h"
 #include "models/lora/dropout.h"
 
@@ -21,7 +22,7 @@ DecodeWorker::DecodeWorker(int64_t slots, WorkerShare* shared, DecodeMemory* mem
       team_(team),
       memory_(*memory),
       slots_(static_cast<size_t>(slots)),
-      expert_count_E_(static_cast<size_t>(decoder_.config.num_experts)) {
+      expert_count_LE_(NoExpertCounts(decoder_.config)) {
   while (memory_.caches.size() < slots_.size())
     memory_.caches.push_back(std::make_unique<KeyValueCache>(decoder_.config));
   for (size_t i = 0; i < slots_.size(); ++i) slots_[i].cache = memory_.caches[i].get();
@@ -104,7 +105,7 @@ void DecodeWorker::Prefill(const std::vector<Group*>& groups) {
     AppendSeeds(*group, std::nullopt, 0, static_cast<int64_t>(tokens.size()), &batch.rows);
     last_rows.push_back(batch.rows.rows() - 1);
   }
-  ForwardCached(decoder_, batch, &memory_.workspace, expert_count_E_.data(), team_);
+  ForwardCached(decoder_, batch, &memory_.workspace, expert_count_LE_.data(), team_);
   prompt_rows_ += batch.rows.rows();
   const float* const logits = Logits(last_rows);
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -262,7 +263,7 @@ void DecodeWorker::DecodeOneToken() {
     rows.push_back(batch.rows.rows() - 1);
     active.push_back(&slot);
   }
-  ForwardCached(decoder_, batch, &memory_.workspace, expert_count_E_.data(), team_);
+  ForwardCached(decoder_, batch, &memory_.workspace, expert_count_LE_.data(), team_);
   completion_rows_ += batch.rows.rows();
   Logits(rows);
   memory_.drawn.resize(active.size());

@@ -67,7 +67,7 @@ class DecodeWorker {
   int64_t prompt_rows() const { return prompt_rows_; }
   int64_t completion_rows() const { return completion_rows_; }
   int64_t refills() const { return refills_; }
-  const std::vector<int64_t>& expert_count_E() const { return expert_count_E_; }
+  const std::vector<int64_t>& expert_count_LE() const { return expert_count_LE_; }
   const std::optional<EpisodeError>& error() const { return error_; }
 
  private:
@@ -121,7 +121,7 @@ class DecodeWorker {
   std::vector<Slot> slots_;
   std::vector<std::unique_ptr<Group>> groups_;
   int64_t prompt_rows_ = 0, completion_rows_ = 0, refills_ = 0;
-  std::vector<int64_t> expert_count_E_;
+  std::vector<int64_t> expert_count_LE_;
   std::optional<EpisodeError> error_;
   int64_t waiting_ = 0;  // number of slots that wait for an answer
   std::mutex mutex_;

@@ -6,6 +6,7 @@
 
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
+#include "models/decoder/load_balancing.h"
 #include "models/generation/ask_pool.h"
 #include "models/generation/decode_worker.h"
 
@@ -20,7 +21,7 @@ absl::StatusOr<GenerateResult> Run(const Decoder& decoder, absl::Span<const Prom
   GenerateResult result;
   const int64_t completions = static_cast<int64_t>(prompts.size()) * options.num_generations;
   result.completions.resize(static_cast<size_t>(completions));
-  result.expert_count_E.resize(static_cast<size_t>(decoder.config.num_experts));
+  result.expert_count_LE = NoExpertCounts(decoder.config);
   if (completions == 0) return result;
 
   const int64_t weight_bytes = decoder.layout.total * (decoder.config.bf16_weights ? 2 : 4);
@@ -61,7 +62,8 @@ absl::StatusOr<GenerateResult> Run(const Decoder& decoder, absl::Span<const Prom
     result.prompt_rows += worker->prompt_rows();
     result.completion_rows += worker->completion_rows();
     result.refills += worker->refills();
-    for (size_t e = 0; e < result.expert_count_E.size(); ++e) result.expert_count_E[e] += worker->expert_count_E()[e];
+    for (size_t i = 0; i < result.expert_count_LE.size(); ++i)
+      result.expert_count_LE[i] += worker->expert_count_LE()[i];
   }
   if (first != nullptr) return first->status;
   if (shared.failed.load(std::memory_order_relaxed)) return absl::CancelledError("the episodes were cancelled");

@@ -82,7 +82,7 @@ struct GenerateResult {
   std::vector<SampledCompletion> completions;    // [prompt * G + sample]
   int64_t prompt_rows = 0, completion_rows = 0;  // rows through the decoder
   int64_t refills = 0;                           // completions that started in a slot after another one had ended there
-  std::vector<int64_t> expert_count_E;           // chosen experts over all layers and rows
+  std::vector<int64_t> expert_count_LE;          // how often each expert of each layer was chosen
 };
 
 struct DecodeMemory;

@@ -93,7 +93,7 @@ TEST(GenerateEpisodesTest, GivesTheSameBitsForAnyNumberOfSlotsAndThreads) {
         EXPECT_EQ(result.completions[i].logprobs, all_at_once.completions[i].logprobs) << i;
         EXPECT_EQ(result.completions[i].turn_K, all_at_once.completions[i].turn_K) << i;
       }
-      EXPECT_EQ(result.expert_count_E, all_at_once.expert_count_E);
+      EXPECT_EQ(result.expert_count_LE, all_at_once.expert_count_LE);
       EXPECT_EQ(result.completion_rows, all_at_once.completion_rows);
     }
   }
@@ -117,7 +117,7 @@ TEST(GenerateEpisodesTest, GivesTheSameBitsForAnyNumberOfPendingAnswers) {
           EXPECT_EQ(result.completions[i].tokens, expected.completions[i].tokens) << i;
           EXPECT_EQ(result.completions[i].logprobs, expected.completions[i].logprobs) << i;
         }
-        EXPECT_EQ(result.expert_count_E, expected.expert_count_E);
+        EXPECT_EQ(result.expert_count_LE, expected.expert_count_LE);
         EXPECT_EQ(result.completion_rows, expected.completion_rows);
       }
     }

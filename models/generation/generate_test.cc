@@ -52,7 +52,7 @@ TEST(GenerateTest, GivesTheSameBitsForAnyNumberOfSlotsAndThreads) {
       fixture.options.slots = slots;
       const GenerateResult result = fixture.Run(threads);
       ExpectSameCompletions(all_at_once, result);
-      EXPECT_EQ(result.expert_count_E, all_at_once.expert_count_E);
+      EXPECT_EQ(result.expert_count_LE, all_at_once.expert_count_LE);
       if (slots <= 7) {
         EXPECT_GT(result.refills, 0) << slots;
       }
@@ -68,7 +68,7 @@ TEST(GenerateTest, ThreadsThatDecodeTogetherGiveTheSameBits) {
     fixture.options.slots = slots;
     const GenerateResult together = fixture.Run(2);
     ExpectSameCompletions(alone, together);
-    EXPECT_EQ(together.expert_count_E, alone.expert_count_E);
+    EXPECT_EQ(together.expert_count_LE, alone.expert_count_LE);
     EXPECT_EQ(together.completion_rows, alone.completion_rows);
   }
 }
@@ -90,7 +90,7 @@ TEST(GenerateTest, PermutingPromptsPermutesResults) {
       EXPECT_EQ(actual.logprobs, expected.logprobs) << p << " " << g;
     }
   }
-  EXPECT_EQ(permuted.expert_count_E, result.expert_count_E);
+  EXPECT_EQ(permuted.expert_count_LE, result.expert_count_LE);
 }
 
 TEST(GenerateTest, ComputesEachPromptOnceAndEachSampledTokenButTheLastOnce) {

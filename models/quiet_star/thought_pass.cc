@@ -304,9 +304,9 @@ std::vector<std::vector<float>> ScoreThoughtBehaviour(const ThoughtNetwork& netw
 }
 
 void CountThoughtExperts(const ThoughtNetwork& network, absl::Span<const ThoughtfulText> texts,
-                         const ThoughtPassOptions& options, std::vector<int64_t>* count_E, ThoughtWorkspace* work) {
+                         const ThoughtPassOptions& options, absl::Span<int64_t> count_LE, ThoughtWorkspace* work) {
   const auto visit = [&](const BatchPlan&, const ThoughtRows&, const Activations& activations) {
-    AddExpertCounts(activations, count_E);
+    AddExpertCounts(activations, count_LE);
   };
   ShardPass(network, texts, options, nullptr, &work->room()).ForBatches(visit);
 }

@@ -98,9 +98,9 @@ std::vector<std::vector<float>> ScoreThoughtBehaviour(const ThoughtNetwork& netw
                                                       const ThoughtPassOptions& options,
                                                       const ThoughtSampling& sampling, ThoughtWorkspace* work);
 
-// count_E[e] += how often the rows chose expert e, over all layers.
+// count_LE[l, e] += how often the rows chose expert e in layer l.
 void CountThoughtExperts(const ThoughtNetwork& network, absl::Span<const ThoughtfulText> texts,
-                         const ThoughtPassOptions& options, std::vector<int64_t>* count_E, ThoughtWorkspace* work);
+                         const ThoughtPassOptions& options, absl::Span<int64_t> count_LE, ThoughtWorkspace* work);
 
 struct ThoughtPassInput {
   const Decoder* reference = nullptr;    // of the same shape; null: no divergences

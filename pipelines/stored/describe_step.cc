@@ -238,6 +238,7 @@ nlohmann::ordered_json CompletionJson(const rl::StepRecord& record, int64_t inde
     json["task"] = {{"text", asked.text}, {"answer", asked.answer}};
   }
   json["logprobs"] = episode.logprobs;
+  json["entropies"] = episode.entropies;
   if (!episode.behaviour_logprobs.empty()) json["behaviour_logprobs"] = episode.behaviour_logprobs;
   return json;
 }

@@ -23,6 +23,7 @@ rl::StepRecord TrainingStep() {
   rl::EpisodeRecord episode;
   rl::CompletionOf(episode).tokens = {98, 97, 1};
   episode.logprobs = {-0.5f, -0.25f, -0.125f};
+  episode.entropies = {0.5f, 0.25f, 1.0f};
   episode.terminated = true;
   episode.rewards_F = {1.0};
   episode.reward = 1.0;
@@ -112,6 +113,7 @@ TEST(DescribeCompletionTest, EveryTokenHasItsLogProbability) {
   EXPECT_THAT(text, HasSubstr("       2      1                -0.125"));
   const nlohmann::ordered_json json = CompletionJson(TrainingStep(), 0, TokenText());
   EXPECT_EQ(json["logprobs"].size(), 3);
+  EXPECT_EQ(json["entropies"], nlohmann::ordered_json({0.5, 0.25, 1.0}));
   EXPECT_EQ(json["tokens"][2], 1);
   EXPECT_FALSE(json.contains("text"));
 }

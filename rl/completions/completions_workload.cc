@@ -42,7 +42,7 @@ absl::StatusOr<StepEpisodes> CompletionsWorkload::Draw(const StepPart& part) {
                                                                  part.phase, part.step, part.begin, part.end)));
   ASSIGN_OR_RETURN(Episodes episodes, AgreeOk(parts_.comm, parts_.source->Draw(part.phase, part.step, result.task_P)));
   result.episode_N = std::move(episodes.episode_N);
-  result.count_C = std::move(episodes.expert_count_E);
+  result.count_C = std::move(episodes.expert_count_LE);
   if (part.phase == Phase::kTraining && checks_) {
     for (EpisodeRecord& episode : result.episode_N)
       CheckActions(parts_.tokenizer, parts_.rewards.rules, *checks_, &episode);

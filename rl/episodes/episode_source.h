@@ -15,7 +15,7 @@ namespace reprise::rl {
 struct Episodes {
   std::vector<EpisodeRecord> episode_N;  // for this rank's prompts, in order; the samples of a prompt are adjacent
   // How often each expert was chosen over all layers and rows of this rank; empty when this was not counted.
-  std::vector<int64_t> expert_count_E;
+  std::vector<int64_t> expert_count_LE;
 };
 
 class EpisodeSource {

@@ -44,10 +44,11 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
     completion.tokens = std::move(drawn.tokens);
     episode.decisions = DecisionsOf(completion);
     episode.logprobs = std::move(drawn.logprobs);
+    episode.entropies = std::move(drawn.entropies);
     episode.behaviour_logprobs = std::move(drawn.behaviour_logprobs);
     episodes.episode_N.push_back(std::move(episode));
   }
-  episodes.expert_count_E = std::move(sampled.expert_count_E);
+  episodes.expert_count_LE = std::move(sampled.expert_count_LE);
   if (turns_.scorer != nullptr) {
     const std::vector<Dialogue> without_turns = DialoguesOf(turns_, phase, step, tasks, options_.num_generations);
     const auto dialogue = [&](int64_t n) -> const Dialogue& {

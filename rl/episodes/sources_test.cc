@@ -74,7 +74,7 @@ TEST(ReplaySourceTest, ReturnsOnlyTheTokensOfTheRanksTasks) {
   EXPECT_EQ(episodes.episode_N[1].sample, 1);
   EXPECT_TRUE(episodes.episode_N[0].logprobs.empty());
   EXPECT_EQ(episodes.episode_N[0].reward, 0);
-  EXPECT_TRUE(episodes.expert_count_E.empty());
+  EXPECT_TRUE(episodes.expert_count_LE.empty());
 }
 
 TEST(ReplaySourceTest, DerivesTheEndOfACompletionFromItsLastToken) {

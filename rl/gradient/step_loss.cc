@@ -166,7 +166,7 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
   EpisodeOutcome outcome;
   const std::vector<float> recomputed_T = OnDrawn(episode->decisions, logprob_T);
   if (update.first) {
-    if (episode->logprobs.empty()) episode->logprobs = recomputed_T;
+    SetIfLacking(logprob_T, entropy_T, episode);
     Compare(*episode, recomputed_T, &outcome);
   }
   const std::vector<double> logprob = ToDouble(logprob_T), entropy = ToDouble(entropy_T);
@@ -231,8 +231,8 @@ absl::StatusOr<EpisodeOutcome> SupervisedLoss(int64_t num_tokens, absl::Span<con
                                               absl::Span<const float> entropy_T, EpisodeRecord* episode,
                                               absl::Span<float> dlogprob_T) {
   episode->logprobs = OnDrawn(episode->decisions, logprob_T);
-  const std::vector<double> logprob = ToDouble(episode->logprobs),
-                            entropy = ToDouble(OnDrawn(episode->decisions, entropy_T));
+  episode->entropies = OnDrawn(episode->decisions, entropy_T);
+  const std::vector<double> logprob = ToDouble(episode->logprobs), entropy = ToDouble(episode->entropies);
   Sequence sequence;
   sequence.logprob_T = logprob;
   sequence.entropy_T = entropy;

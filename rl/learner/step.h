@@ -38,6 +38,7 @@ struct StepCounts {
   int64_t rows = 0;              // that passes compute
   int64_t tokens = 0;            // of prompts and completions
   std::vector<int64_t> count_C;  // Policy::CountShard
+  int64_t counts_per_layer = 0;  // Policy::counts_per_layer
 };
 
 // This rank's prompts and episodes, and sums over all ranks. Later stages set what the record stores of an episode

@@ -55,6 +55,7 @@ absl::StatusOr<StepTables> RecordOf(const Workload& workload, const StepBatch& b
   results.phase = step.phase;
   results.step = step.step;
   results.count_C = batch.counts.count_C;
+  results.counts_per_layer = batch.counts.counts_per_layer;
   results.gradient_digests = std::move(digests.gradient);
   results.weight_digests = std::move(digests.weights);
   if (step.phase == Phase::kWarmUp) {

@@ -41,7 +41,7 @@ absl::StatusOr<StepCounts> CountStep(const StepBatch& batch, StepEpisodes drawn,
   std::vector<int64_t> sums = {counts.learned_tokens, counts.rows, drawn.num_tokens};
   sums.insert(sums.end(), count_C.begin(), count_C.end());
   RETURN_IF_ERROR(AllreduceSum(tools->parts.comm, absl::MakeSpan(sums)));
-  return StepCounts{sums[0], sums[1], sums[2], {sums.begin() + 3, sums.end()}};
+  return StepCounts{sums[0], sums[1], sums[2], {sums.begin() + 3, sums.end()}, policy.counts_per_layer()};
 }
 
 }  // namespace

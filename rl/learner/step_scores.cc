@@ -73,9 +73,8 @@ void ScoreReference(const StepPlan& plan, StepTools* tools, StepBatch* batch) {
 void ScorePolicy(StepTools* tools, StepBatch* batch) {
   if (HasAllLogprobs(*batch)) return;
   tools->Score(tools->parts.policy(), tools->InputsOf(*batch),
-               [batch](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float>) {
-                 EpisodeRecord& episode = batch->episode_N[static_cast<size_t>(index)];
-                 if (episode.logprobs.empty()) episode.logprobs = OnDrawn(episode.decisions, logprob_T);
+               [batch](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T) {
+                 SetIfLacking(logprob_T, entropy_T, &batch->episode_N[static_cast<size_t>(index)]);
                });
 }
 
@@ -85,11 +84,11 @@ void ScorePolicy(StepTools* tools, StepBatch* batch) {
 std::vector<Correction> CorrectionsOf(const ImportanceOptions& options, StepTools* tools, StepBatch* batch) {
   std::vector<Correction> correction_N(batch->episode_N.size());
   tools->Score(tools->parts.policy(), tools->InputsOf(*batch),
-               [&](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float>) {
+               [&](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T) {
                  const size_t at = static_cast<size_t>(index);
                  EpisodeRecord& episode = batch->episode_N[at];
                  const std::vector<float> computed_T = OnDrawn(episode.decisions, logprob_T);
-                 if (episode.logprobs.empty()) episode.logprobs = computed_T;
+                 SetIfLacking(logprob_T, entropy_T, &episode);
                  const std::vector<float>& recorded =
                      episode.behaviour_logprobs.empty() ? episode.logprobs : episode.behaviour_logprobs;
                  const std::vector<double> sampler(recorded.begin(), recorded.end());

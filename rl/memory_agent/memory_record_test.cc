@@ -33,6 +33,7 @@ StepRecord StepOf(const Config& config, int64_t step = 5) {
   record.phase = Phase::kTraining;
   record.step = step;
   record.count_C = {4, 5};
+  record.counts_per_layer = 2;
   for (int64_t prompt = 0; prompt < config.rollout.prompts_per_step; ++prompt) {
     record.task_P.push_back(MemoryTaskRecord(config, record.phase, record.step, prompt));
     const MemoryTask& task = MemoryTaskOf(record.task_P.back());

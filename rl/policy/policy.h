@@ -135,9 +135,11 @@ class Policy {
   // over. That of a step is the sum over its prompts, however they are dealt to shards.
   virtual int64_t RowsOf(const ShardInput& shard) const = 0;
 
-  // Returns counts of the policy's own, such as how often a mixture's experts were chosen: num_counts() integers.
+  // Returns counts of the policy's own, num_counts() integers: how often each expert of a mixture was chosen, of which
+  // every layer has counts_per_layer(), then others.
   virtual std::vector<int64_t> CountShard(const ShardInput& shard, PassWorkspace* workspace) const = 0;
   virtual size_t num_counts() const = 0;
+  virtual int64_t counts_per_layer() const = 0;
   virtual bool loss_needs_counts() const = 0;
 
   // Computes the gradient of one shard: assigns all of target.total, and reports every tensor of a shard that has

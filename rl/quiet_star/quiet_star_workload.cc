@@ -105,16 +105,18 @@ std::vector<EpisodeRecord> QuietStarWorkload::Think(absl::Span<const TaskRecord>
     thoughts_ += static_cast<int64_t>(thoughts.size());
     for (size_t g = 0; g < samples; ++g) {
       std::vector<models::Thought> of_sample;
-      std::vector<float> logprobs, behaviour;
+      std::vector<float> logprobs, entropies, behaviour;
       for (size_t at = g; at < thoughts.size(); at += samples) {
         of_sample.push_back(std::move(thoughts[at].thought));
         logprobs.insert(logprobs.end(), thoughts[at].logprobs.begin(), thoughts[at].logprobs.end());
+        entropies.insert(entropies.end(), thoughts[at].entropies.begin(), thoughts[at].entropies.end());
         behaviour.insert(behaviour.end(), thoughts[at].behaviour_logprobs.begin(),
                          thoughts[at].behaviour_logprobs.end());
       }
       EpisodeRecord& episode =
           episode_N.emplace_back(ThoughtEpisode(task_P[p], static_cast<int64_t>(g), std::move(of_sample)));
       episode.logprobs = std::move(logprobs);
+      episode.entropies = std::move(entropies);
       episode.behaviour_logprobs = std::move(behaviour);
     }
   }

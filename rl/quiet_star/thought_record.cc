@@ -26,17 +26,17 @@ struct ThoughtRow {
 };
 
 std::vector<StreamSchema> ThoughtStreams() {
-  return {
-      RecordStream("tasks", {ScalarColumn("prompt", DType::kI64), RaggedColumn("tokens", DType::kI32),
-                             ScalarColumn("answer_begin", DType::kI64)}),
-      RecordStream("episodes", {ScalarColumn("prompt", DType::kI64), ScalarColumn("sample", DType::kI64),
-                                RaggedColumn("logprobs", DType::kF32), RaggedColumn("behaviour_logprobs", DType::kF32),
-                                RaggedColumn("ref_logprobs", DType::kF32), RaggedColumn("rewards", DType::kF64),
-                                ScalarColumn("reward", DType::kF64), ScalarColumn("advantage", DType::kF64)}),
-      RecordStream("thoughts", {ScalarColumn("prompt", DType::kI64), ScalarColumn("sample", DType::kI64),
-                                ScalarColumn("turn", DType::kI64), ScalarColumn("position", DType::kI64),
-                                RaggedColumn("tokens", DType::kI32), ScalarColumn("earned", DType::kF64),
-                                ScalarColumn("advantage", DType::kF64)})};
+  return {RecordStream("tasks", {ScalarColumn("prompt", DType::kI64), RaggedColumn("tokens", DType::kI32),
+                                 ScalarColumn("answer_begin", DType::kI64)}),
+          RecordStream("episodes", {ScalarColumn("prompt", DType::kI64), ScalarColumn("sample", DType::kI64),
+                                    RaggedColumn("logprobs", DType::kF32), RaggedColumn("entropies", DType::kF32),
+                                    RaggedColumn("behaviour_logprobs", DType::kF32),
+                                    RaggedColumn("ref_logprobs", DType::kF32), RaggedColumn("rewards", DType::kF64),
+                                    ScalarColumn("reward", DType::kF64), ScalarColumn("advantage", DType::kF64)}),
+          RecordStream("thoughts", {ScalarColumn("prompt", DType::kI64), ScalarColumn("sample", DType::kI64),
+                                    ScalarColumn("turn", DType::kI64), ScalarColumn("position", DType::kI64),
+                                    RaggedColumn("tokens", DType::kI32), ScalarColumn("earned", DType::kF64),
+                                    ScalarColumn("advantage", DType::kF64)})};
 }
 
 std::vector<Comparison> ThoughtComparisons() {
@@ -44,10 +44,11 @@ std::vector<Comparison> ThoughtComparisons() {
   const ComparedColumn tokens = {"tokens", "", "token"}, logprobs = {"logprobs", "", "token"};
   const ComparedColumn behaviour = {"behaviour_logprobs", "under the behaviour", "token"};
   const ComparedColumn reference = {"ref_logprobs", "under the reference", "token"};
+  const ComparedColumn entropies = {"entropies", "entropy at", "token"};
   std::vector<Comparison> comparisons = {
       {"tasks", "tasks", {"prompt"}, {tokens, "answer_begin"}},
       {"actions", "thoughts", thought, {"position", tokens}},
-      {"logprobs", "episodes", episode, {logprobs, behaviour, reference}},
+      {"logprobs", "episodes", episode, {logprobs, entropies, behaviour, reference}},
       {"rewards", "thoughts", thought, {"earned"}},
       {"rewards", "episodes", episode, {{"rewards", "", "function"}, {"reward", ""}}},
       {"advantages", "thoughts", thought, {{"advantage", ""}}},
@@ -63,8 +64,8 @@ void TaskColumns(auto&& row, auto& prompt, auto& tokens, auto& answer_begin) {
 }
 
 void EpisodeColumns(auto&& row, auto& episode) {
-  row.Columns(episode.prompt, episode.sample, episode.logprobs, episode.behaviour_logprobs, episode.ref_logprobs,
-              episode.rewards_F, episode.reward, episode.advantage);
+  row.Columns(episode.prompt, episode.sample, episode.logprobs, episode.entropies, episode.behaviour_logprobs,
+              episode.ref_logprobs, episode.rewards_F, episode.reward, episode.advantage);
 }
 
 void ThoughtColumns(auto&& row, auto& thought) {
@@ -84,15 +85,17 @@ bool AreTokens(absl::Span<const int32_t> tokens, int64_t vocabulary) {
 // Returns what is wrong with an episode that was read; "" if nothing. rewards: how many it must have.
 absl::string_view FaultOfEpisode(const EpisodeRecord& episode, size_t decisions, bool has_behaviour, size_t rewards) {
   if (episode.logprobs.size() != decisions) return "it has not one log-probability for each of its decisions";
+  if (episode.entropies.size() != decisions) return "it has not one entropy for each of its decisions";
   if (episode.behaviour_logprobs.size() != (has_behaviour ? decisions : 0)) {
     return "it has another number of log-probabilities under the behaviour than decisions that were drawn";
   }
   const size_t reference = episode.ref_logprobs.size();
   if (reference != 0 && reference != decisions) return "it lacks log-probabilities under the reference";
   if (episode.rewards_F.size() != rewards) return "it has another number of rewards than functions reward it";
-  const bool sound = AreWithinBounds(episode.logprobs) && AreWithinBounds(episode.behaviour_logprobs) &&
-                     AreWithinBounds(episode.ref_logprobs) && AreWithinBounds(episode.rewards_F) &&
-                     IsWithinBounds(episode.reward) && IsWithinBounds(episode.advantage);
+  const bool sound = AreWithinBounds(episode.logprobs) && AreWithinBounds(episode.entropies) &&
+                     AreWithinBounds(episode.behaviour_logprobs) && AreWithinBounds(episode.ref_logprobs) &&
+                     AreWithinBounds(episode.rewards_F) && IsWithinBounds(episode.reward) &&
+                     IsWithinBounds(episode.advantage);
   return sound ? "" : kOutOfBounds;
 }
 
@@ -276,6 +279,7 @@ StepRecord ThoughtRecordOf(const ThoughtTexts& texts, const StepTables& step) {
     EpisodeRecord& episode = record.episode_N.emplace_back(
         step.phase == Phase::kWarmUp ? TextEpisode(task) : ThoughtEpisode(task, read.sample, std::move(of_episode)));
     episode.logprobs = std::move(read.logprobs);
+    episode.entropies = std::move(read.entropies);
     episode.behaviour_logprobs = std::move(read.behaviour_logprobs);
     episode.ref_logprobs = std::move(read.ref_logprobs);
     episode.rewards_F = std::move(read.rewards_F);

@@ -51,6 +51,7 @@ class ThoughtRecordTest : public ::testing::Test {
         EpisodeRecord& episode =
             record.episode_N.emplace_back(ThoughtEpisode(record.task_P.back(), sample, {{0, {97}}, {1, {98, 99}}}));
         episode.logprobs = episode.behaviour_logprobs = {-0.5f, -1.0f, -2.0f};
+        episode.entropies = {0.5f, 0.25f, 0.125f};
         episode.earned_T = {0.25, 0, 0.5};
         episode.advantage_T = {0.25, 0.5, 0.5};
         episode.rewards_F = {0.75};
@@ -65,6 +66,7 @@ class ThoughtRecordTest : public ::testing::Test {
     StepTables step = {record.phase, record.step, ThoughtTables(texts_, record)};
     StepResults results = record;
     results.count_C = {1, 2};
+    results.counts_per_layer = 2;
     for (StreamTable& table : ResultTables(results, /*has_counts=*/true)) step.tables.push_back(std::move(table));
     return step;
   }
@@ -93,6 +95,7 @@ TEST_F(ThoughtRecordTest, AWarmUpHasTextsWithThoughtsButLearnsNoDelimiters) {
     record.task_P.push_back(ThoughtTask(texts_, record.phase, record.step, prompt));
     EpisodeRecord& episode = record.episode_N.emplace_back(TextEpisode(record.task_P.back()));
     episode.logprobs.assign(static_cast<size_t>(episode.decisions.count), -1.0f);
+    episode.entropies.assign(episode.logprobs.size(), 2.0f);
     const std::vector<int32_t>& tokens = TextIn(record.task_P.back()).token_S;
     int64_t found = 0;
     for (size_t s = 1; s < tokens.size(); ++s) {
@@ -135,6 +138,7 @@ TEST_F(ThoughtRecordTest, DamageIsRefusedWithItsPlace) {
       {[&](StepRecord& r) { thoughts_of(r.episode_N[0])[0].tokens = {vocabulary}; }, "not in the vocabulary"},
       {[&](StepRecord& r) { thoughts_of(r.episode_N[0])[0].tokens = {-1}; }, "not in the vocabulary"},
       {[](StepRecord& r) { r.episode_N[2].logprobs.pop_back(); }, "not one log-probability for each"},
+      {[](StepRecord& r) { r.episode_N[2].entropies.pop_back(); }, "not one entropy for each"},
       {[](StepRecord& r) { r.episode_N[2].behaviour_logprobs.clear(); }, "under the behaviour"},
       {[](StepRecord& r) { r.episode_N[2].ref_logprobs = {1.0f}; }, "under the reference"},
       {[](StepRecord& r) { r.episode_N[2].rewards_F.clear(); }, "another number of rewards"},

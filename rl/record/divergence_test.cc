@@ -22,13 +22,15 @@ StepRecord Example() {
     episode.terminated = true;
     CompletionOf(episode).tokens = {51, 1};
     episode.logprobs = {-0.5f, -0.25f};
+    episode.entropies = {0.5f, 1.25f};
     episode.ref_logprobs = {-0.5f, -0.5f};
     episode.behaviour_logprobs = {-0.25f, -0.25f};
     episode.rewards_F = {1.0};
     episode.reward = 1.0;
     record.episode_N.push_back(episode);
   }
-  record.count_C = {3, 5};
+  record.count_C = {3, 5, 1, 7};
+  record.counts_per_layer = 2;
   record.metrics = {{"grad_norm", 0.5}, {"reward", 1.0}};
   record.gradient_digests = {Sha256("a"), Sha256("b")};
   record.weight_digests = {Sha256("c"), Sha256("d")};
@@ -56,13 +58,14 @@ TEST(FirstDivergenceTest, NamesStageAndTensorOfTheFirstDifference) {
       {[](StepRecord& r) { r.episode_N[1].sample = 2; }, "tokens", "row 1 of episodes"},
       {[](StepRecord& r) { r.episode_N.pop_back(); }, "tokens", "number of episodes"},
       {[](StepRecord& r) { r.episode_N[1].logprobs[0] = -0.75f; }, "logprobs", "prompt 0 sample 1 token 0"},
+      {[](StepRecord& r) { r.episode_N[1].entropies[1] = 1; }, "logprobs", "prompt 0 sample 1 entropy at token 1"},
       {[](StepRecord& r) { r.episode_N[1].ref_logprobs[0] = -0.75f; }, "logprobs",
        "prompt 0 sample 1 under the reference token 0"},
       {[](StepRecord& r) { r.episode_N[0].ref_logprobs.clear(); }, "logprobs",
        "prompt 0 sample 0 under the reference number of tokens"},
       {[](StepRecord& r) { r.episode_N[1].behaviour_logprobs[1] = -0.75f; }, "logprobs",
        "prompt 0 sample 1 under the behaviour token 1"},
-      {[](StepRecord& r) { r.count_C[1] = 6; }, "routing", "all layers expert 1"},
+      {[](StepRecord& r) { r.count_C[3] = 6; }, "routing", "layer 1 expert 1"},
       {[](StepRecord& r) { r.episode_N[0].rewards_F[0] = 0; }, "rewards", "prompt 0 sample 0 function 0"},
       {[](StepRecord& r) { r.episode_N[0].reward = 0; }, "rewards", "prompt 0 sample 0"},
       {[](StepRecord& r) { r.episode_N[0].advantage = -0.0; }, "advantages", "prompt 0 sample 0"},

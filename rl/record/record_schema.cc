@@ -1,5 +1,6 @@
 #include "rl/record/record_schema.h"
 
+#include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "rl/record/table_row.h"
 
@@ -27,6 +28,24 @@ absl::Status CheckRows(const StreamTable& table, const StepTables& step) {
     if (phases[i] == static_cast<uint8_t>(step.phase) && steps[i] == step.step) continue;
     return RowReader(&table, static_cast<int64_t>(i))
         .Broken(absl::StrCat("it belongs to another step: its phase is ", phases[i], ", its step ", steps[i]));
+  }
+  return absl::OkStatus();
+}
+
+// A row for each layer has as many counts as the first one; after them, one row may have fewer.
+absl::Status CheckRouting(const StreamTable& table) {
+  size_t per_layer = 0, size = 0;
+  int32_t layers = 0;
+  for (RowReader row(&table); row.has_row(); row.Next()) {
+    int32_t layer = 0;
+    std::vector<int64_t> count_E;
+    row.Columns(layer, count_E);
+    if (layer != layers) return row.Broken("its layer is out of order");
+    if (count_E.empty() || (layers > 0 && (size != per_layer || count_E.size() > per_layer))) {
+      return row.Broken("its number of counts differs from that of the first layer");
+    }
+    size = count_E.size();
+    if (layers++ == 0) per_layer = size;
   }
   return absl::OkStatus();
 }
@@ -60,7 +79,10 @@ std::vector<StreamTable> EmptyTables(const std::vector<StreamSchema>& streams) {
 
 std::vector<StreamSchema> ResultStreams(bool has_counts) {
   std::vector<StreamSchema> streams;
-  if (has_counts) streams.push_back(RecordStream(kRouting, {RaggedColumn("expert_counts", DType::kI64)}));
+  if (has_counts) {
+    streams.push_back(
+        RecordStream(kRouting, {ScalarColumn("layer", DType::kI32), RaggedColumn("expert_counts", DType::kI64)}));
+  }
   streams.push_back(RecordStream(kMetrics, {StringColumn("name"), ScalarColumn("value", DType::kF64)}));
   streams.push_back(RecordStream(kDigests, {ScalarColumn("kind", DType::kU8), ScalarColumn("tensor", DType::kI32),
                                             FixedColumn("sha256", DType::kU8, 32)}));
@@ -73,7 +95,12 @@ std::vector<StreamTable> ResultTables(const StepResults& results, bool has_count
     RowWriter(results.phase, results.step, table).Columns(values...);
   };
   StreamTable &metrics = tables[tables.size() - 2], &digests = tables.back();
-  if (has_counts) append(tables.front(), results.count_C);
+  const absl::Span<const int64_t> counts = has_counts ? results.count_C : absl::Span<const int64_t>();
+  const size_t per_layer = static_cast<size_t>(results.counts_per_layer);
+  CHECK(counts.empty() || per_layer > 0);
+  for (size_t begin = 0; begin < counts.size(); begin += per_layer) {
+    append(tables.front(), static_cast<int32_t>(begin / per_layer), counts.subspan(begin, per_layer));
+  }
   for (const auto& [name, value] : results.metrics) append(metrics, name, value);
   int32_t gradients = 0, weights = 0;
   for (const Digest& digest : results.gradient_digests) append(digests, kGradient, gradients++, digest);
@@ -85,8 +112,13 @@ StepResults ResultsOf(const StepTables& step) {
   StepResults results;
   results.phase = step.phase;
   results.step = step.step;
-  RowReader routing(step.Find(kRouting));
-  if (routing.has_row()) routing.Columns(results.count_C);
+  for (RowReader routing(step.Find(kRouting)); routing.has_row(); routing.Next()) {
+    int32_t layer = 0;
+    std::vector<int64_t> count_E;
+    routing.Columns(layer, count_E);
+    if (layer == 0) results.counts_per_layer = static_cast<int64_t>(count_E.size());
+    results.count_C.insert(results.count_C.end(), count_E.begin(), count_E.end());
+  }
   for (RowReader row(step.Find(kMetrics)); row.has_row(); row.Next()) {
     auto& [name, value] = results.metrics.emplace_back();
     row.Columns(name, value);
@@ -120,9 +152,8 @@ StepTables WithoutDigests(StepTables step) {
 Comparison CompareRouting() {
   return {.stage = "routing",
           .stream = std::string(kRouting),
-          .key = {},
-          .columns = {{"expert_counts", "", "expert"}},
-          .row_name = [](const StreamTable&, int64_t) { return "all layers"; }};
+          .key = {"layer"},
+          .columns = {{"expert_counts", "", "expert"}}};
 }
 
 std::vector<Comparison> CompareDigests() {
@@ -140,9 +171,7 @@ Comparison CompareMetrics() {
 absl::Status CheckTables(const RecordSchema& schema, const StepTables& step) {
   for (const StreamTable& table : step.tables) RETURN_IF_ERROR(CheckRows(table, step));
   const StreamTable* const routing = step.Find(kRouting);
-  if (routing != nullptr && routing->rows() != 1) {
-    return absl::DataLossError(absl::StrCat("stream routing has ", routing->rows(), " rows of one step"));
-  }
+  if (routing != nullptr) RETURN_IF_ERROR(CheckRouting(*routing));
   RETURN_IF_ERROR(CheckDigests(*step.Find(kDigests)));
   return schema.check ? schema.check(step) : absl::OkStatus();
 }

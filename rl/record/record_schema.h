@@ -5,7 +5,7 @@
 // part that gathers, compares, stores and checks records is generic over this description. The streams of the learner
 // itself, which every workload's record has, are described here:
 //
-//   routing   one row per step      phase step expert_counts   (where the policy counts)
+//   routing   one row per layer     phase step layer expert_counts   (where the policy counts)
 //   metrics   one row per metric    phase step name value
 //   digests   one row per tensor    phase step kind tensor sha256
 
@@ -76,8 +76,9 @@ using Metrics = std::vector<std::pair<std::string, double>>;
 struct StepResults {
   Phase phase = Phase::kTraining;
   int64_t step = 0;
-  std::vector<int64_t> count_C;                          // of the policy; of a decoder: rows that chose each expert
-  Metrics metrics;                                       // under TRL's names; sorted by name
+  std::vector<int64_t> count_C;  // of the policy (Policy::CountShard)
+  int64_t counts_per_layer = 0;  // how many of them each layer has; after the layers come others
+  Metrics metrics;               // under TRL's names; sorted by name
   std::vector<Digest> gradient_digests, weight_digests;  // by tensor; empty where the step was not digested
 };
 

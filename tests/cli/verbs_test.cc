@@ -41,6 +41,7 @@ TEST(InspectTest, AStepShowsTextAndACompletionItsLogProbabilities) {
   const nlohmann::json completion = JsonOf("inspect", {TinyFile(), "--step", "2", "--completion", "3"}, 0);
   EXPECT_EQ(completion["tokens"], step["completions"][3]["tokens"]);
   EXPECT_EQ(completion["logprobs"].size(), completion["tokens"].size());
+  EXPECT_EQ(completion["entropies"].size(), completion["tokens"].size());
   EXPECT_THAT(RunVerb("inspect", {TinyFile(), "--step", "2", "--completion", "3"}).out,
               StartsWith("training step 2, completion 3: prompt 1, sample 1\n"));
 }

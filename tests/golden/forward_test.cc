@@ -92,24 +92,24 @@ void CompareLogits(const models::Decoder& decoder, const Activations& activation
 
 double LoadBalancing(const Activations& activations) {
   const models::DecoderConfig& config = activations.config();
-  std::vector<int64_t> count_E(static_cast<size_t>(config.num_experts));
+  std::vector<int64_t> count_LE = models::NoExpertCounts(config);
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     kernels::CountExperts(activations.rows(), config.num_experts_per_tok, activations.layer(i).expert_TK,
-                          count_E.data());
+                          count_LE.data() + i * config.num_experts);
   }
-  std::vector<double> sum_E(count_E.size()), segment_sum_E(count_E.size());
+  std::vector<double> sum_E(static_cast<size_t>(config.num_experts)), segment_sum_E(sum_E.size());
   for (const models::Segment& segment : activations.batch().segments) {
     models::SumProbabilities(activations, segment, segment_sum_E.data());
     for (size_t e = 0; e < sum_E.size(); ++e) sum_E[e] += segment_sum_E[e];
   }
-  return models::LoadBalancingLoss(config, count_E, sum_E, activations.rows());
+  return models::LoadBalancingLoss(config, count_LE, sum_E, activations.rows());
 }
 
 // Returns the loss over all rows, including padding. A padding row attends to all tokens before it but not to itself,
 // which packed rows cannot express. So the router logits are the reference's, and the router and the loss are ours.
 double LoadBalancingWithPadding(const models::DecoderConfig& config, const Vectors& vectors) {
-  std::vector<int64_t> count_E(static_cast<size_t>(config.num_experts));
-  std::vector<double> sum_E(count_E.size());
+  std::vector<int64_t> count_LE = models::NoExpertCounts(config);
+  std::vector<double> sum_E(static_cast<size_t>(config.num_experts));
   int64_t rows = 0;
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const std::string name = absl::StrCat("f64.router_logits_", layer);
@@ -121,10 +121,11 @@ double LoadBalancingWithPadding(const models::DecoderConfig& config, const Vecto
     std::vector<int32_t> expert_TK(weight_TK.size());
     kernels::RouterForward(models::RouterOf(config, rows), logits_TE.data(), probability_TE.data(), expert_TK.data(),
                            weight_TK.data());
-    kernels::CountExperts(rows, config.num_experts_per_tok, expert_TK.data(), count_E.data());
+    kernels::CountExperts(rows, config.num_experts_per_tok, expert_TK.data(),
+                          count_LE.data() + layer * config.num_experts);
     for (size_t i = 0; i < probability_TE.size(); ++i) sum_E[i % sum_E.size()] += probability_TE[i];
   }
-  return models::LoadBalancingLoss(config, count_E, sum_E, rows);
+  return models::LoadBalancingLoss(config, count_LE, sum_E, rows);
 }
 
 Errors ForwardErrors(const Model& model, const Vectors& vectors) {

@@ -21,10 +21,10 @@ constexpr double kRelativeNorm = 1e-5;
 std::vector<float> Gradient(const models::Model& model, const Vectors& vectors, double coefficient) {
   const models::DecoderConfig& config = model.config();
   SequenceScores scores = Score(model.decoder(), vectors.Sequences(), 1.0f);
-  std::vector<int64_t> count_E(static_cast<size_t>(config.num_experts));
+  std::vector<int64_t> count_LE = models::NoExpertCounts(config);
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     kernels::CountExperts(scores.activations.rows(), config.num_experts_per_tok, scores.activations.layer(i).expert_TK,
-                          count_E.data());
+                          count_LE.data());
   }
   std::vector<float> total(static_cast<size_t>(model.layout().total));
   models::ShardGradient gradient;
@@ -35,7 +35,7 @@ std::vector<float> Gradient(const models::Model& model, const Vectors& vectors, 
   models::ScoreBackward(model.decoder(), scores.activations, scores.rows, {.dlogprob = dlogprobs.data()},
                         &scores.buffers, dhidden_TD.data(), {&gradient});
   models::Backward(model.decoder(),
-                   models::LoadBalancingGradient(config, coefficient, count_E, scores.activations.rows()),
+                   models::LoadBalancingGradient(config, coefficient, count_LE, scores.activations.rows()),
                    &scores.activations, nullptr, dhidden_TD.data(), {&gradient});
   return total;
 }

@@ -102,7 +102,8 @@ Outcome Train(const models::Model& model, const Json& goldens, const Json& confi
   };
 
   rl::ShardWorkspace workspace(model.config());
-  const std::vector<int64_t> count_E = rl::CountShardExperts(model.decoder(), batch.groups, /*max_rows=*/0, &workspace);
+  const std::vector<int64_t> count_LE =
+      rl::CountShardExperts(model.decoder(), batch.groups, /*max_rows=*/0, &workspace);
   int64_t rows = 0;
   for (const rl::TrainingGroup& group : batch.groups) {
     rows += static_cast<int64_t>(group.prompt.size() + group.completion_G[0].size()) - 1;
@@ -113,11 +114,11 @@ Outcome Train(const models::Model& model, const Json& goldens, const Json& confi
   const absl::StatusOr<rl::ShardCounts> counts =
       rl::AccumulateShard(model.decoder(), batch.groups,
                           {.temperature = static_cast<float>(config["temperature"].get<double>()),
-                           .auxiliary_E = models::LoadBalancingGradient(model.config(), auxiliary, count_E, rows)},
+                           .auxiliary_E = models::LoadBalancingGradient(model.config(), auxiliary, count_LE, rows)},
                           loss, &workspace, &gradient);
   EXPECT_OK(counts);
   outcome.loss +=
-      auxiliary * models::LoadBalancingLoss(model.config(), counts->expert_count_E, counts->probability_sum_E, rows);
+      auxiliary * models::LoadBalancingLoss(model.config(), counts->expert_count_LE, counts->probability_sum_E, rows);
   return outcome;
 }
 

@@ -381,6 +381,7 @@ Episode EpisodeOf(const rl::Config& config, const rl::EpisodeRecord& record) {
       config.environment.invalid_episodes == "drop" && e.turns > 0 && (failed > 0 || refused > 0 || all_low == e.turns);
   for (const size_t t : e.learned) {
     e.old_L.push_back(record.logprobs[t]);
+    e.entropy_L.push_back(record.entropies[t]);
     if (!record.ref_logprobs.empty()) e.ref_L.push_back(record.ref_logprobs[t]);
   }
   return e;

@@ -53,7 +53,7 @@ struct Episode {
   Vector earned_K, earned_T;
   // By learned token: log-probabilities of the sampling policy and of the reference, and the values before the step's
   // updates. `bootstrap` is the value of the state after a truncated episode.
-  Vector old_L, ref_L, value_L;
+  Vector old_L, entropy_L, ref_L, value_L;
   double bootstrap = 0;
 
   // Results of the computation.

@@ -236,6 +236,7 @@ std::vector<StepRecord> ExpectTheReferencesSteps(const rl::Config& config, rl::t
     if (state.reference.empty()) state.reference = before.reference;
   }
   EXPECT_LE(trainer.logprob_difference(), kLogprob);
+  EXPECT_LE(trainer.entropy_difference(), kLogprob);
   EXPECT_LE(trainer.advantage_difference(), kAdvantage);
   EXPECT_EQ(trainer.expert_differences(), 0);
   return records;

@@ -87,7 +87,7 @@ Var Decoder::Mix(size_t layer, Var x) {
   order.resize(static_cast<size_t>(c_.num_experts_per_tok));
   std::vector<Var> shares, outputs;
   for (const size_t e : order) {
-    ++expert_count_E_[e];
+    ++expert_count_LE_[layer * experts + e];
     const std::string expert = name + "experts." + std::to_string(e) + ".";
     const Var gate = tape_.Times(Place(expert + "gate_proj"), width, x);
     const Var up = tape_.Times(Place(expert + "up_proj"), width, x);

@@ -40,7 +40,7 @@ class Decoder {
 
   // The routers' probabilities for each token and layer of all calls of Next, and the counts of the chosen experts.
   const std::vector<Var>& router_probabilities() const { return router_probabilities_; }
-  const std::vector<int64_t>& expert_count_E() const { return expert_count_E_; }
+  const std::vector<int64_t>& expert_count_LE() const { return expert_count_LE_; }
 
  private:
   size_t Place(const std::string& name) const { return places_.at(prefix_ + name + ".weight"); }
@@ -55,7 +55,8 @@ class Decoder {
   const std::string prefix_;
   Tape& tape_;
   std::vector<Var> router_probabilities_;
-  std::vector<int64_t> expert_count_E_ = std::vector<int64_t>(static_cast<size_t>(c_.num_experts), 0);
+  std::vector<int64_t> expert_count_LE_ =
+      std::vector<int64_t>(static_cast<size_t>(c_.num_hidden_layers * c_.num_experts), 0);
 };
 
 }  // namespace reprise::reference

@@ -175,7 +175,8 @@ void Trainer::ForwardEpisode(const Episode& episode, Hidden hidden, Contexts con
   pass->scores.push_back(std::move(scores));
 }
 
-// Computes the values before the updates, and compares the recorded log-probabilities and experts with its own.
+// Computes the values before the updates, and compares the recorded log-probabilities, entropies and experts with its
+// own.
 void Trainer::ScoreByItself(const rl::StepRecord& record, const State& state) {
   std::vector<size_t> all(episodes_.size());
   std::iota(all.begin(), all.end(), 0);
@@ -190,10 +191,12 @@ void Trainer::ScoreByItself(const rl::StepRecord& record, const State& state) {
     for (size_t l = 0; l < episode.learned.size(); ++l) {
       const double difference = std::fabs(pass.scores[n].logprob_L.value()[l] - episode.old_L[l]);
       logprob_difference_ = std::max(logprob_difference_, difference);
+      const double of_entropy = std::fabs(pass.scores[n].entropy_L.value()[l] - episode.entropy_L[l]);
+      entropy_difference_ = std::max(entropy_difference_, of_entropy);
     }
   }
-  for (size_t e = 0; e < record.count_C.size(); ++e) {
-    expert_differences_ += record.count_C[e] == pass.policy.expert_count_E()[e] ? 0 : 1;
+  for (size_t i = 0; i < record.count_C.size(); ++i) {
+    expert_differences_ += record.count_C[i] == pass.policy.expert_count_LE()[i] ? 0 : 1;
   }
 }
 
@@ -337,8 +340,11 @@ Var Trainer::Balance(const rl::StepRecord& record, Pass* pass) const {
   const double choices = static_cast<double>(parts_.model.num_experts_per_tok);
   double chosen = 0;  // rows of the step x layers x choices
   for (const int64_t count : record.count_C) chosen += static_cast<double>(count);
-  Vector share_E;
-  for (const int64_t count : record.count_C) share_E.push_back(choices * static_cast<double>(count) / chosen);
+  Vector count_E(static_cast<size_t>(parts_.model.num_experts)), share_E;
+  for (size_t i = 0; i < record.count_C.size(); ++i) {
+    count_E[i % count_E.size()] += static_cast<double>(record.count_C[i]);
+  }
+  for (const double count : count_E) share_E.push_back(choices * count / chosen);
   const Vector even(pass->policy.router_probabilities().size(), 1 / (layers * pass->rows));
   const Var mean_E = pass->tape.WeightedSum(pass->tape.Constant(even), pass->policy.router_probabilities());
   return experts * Dot(pass->tape.Constant(share_E), mean_E);

@@ -57,6 +57,7 @@ class Trainer {
   // Over all calls of Step: the greatest difference between recorded and computed log-probabilities, and between
   // recorded and computed advantages, and the number of experts with a different count of rows.
   double logprob_difference() const { return logprob_difference_; }
+  double entropy_difference() const { return entropy_difference_; }
   double advantage_difference() const { return advantage_difference_; }
   int64_t expert_differences() const { return expert_differences_; }
 
@@ -138,7 +139,7 @@ class Trainer {
   std::vector<Outcome> outcomes_;
   size_t num_minibatches_ = 1;  // of an iteration
 
-  double logprob_difference_ = 0, advantage_difference_ = 0;
+  double logprob_difference_ = 0, entropy_difference_ = 0, advantage_difference_ = 0;
   int64_t expert_differences_ = 0;
 };
 

@@ -74,6 +74,10 @@ void OtherLogprob(StreamTable& turns, int64_t row) {
   reinterpret_cast<uint8_t*>(MutableRow<float>(turns, "logprobs", row).data())[0] ^= 1;
 }
 
+void OtherEntropy(StreamTable& turns, int64_t row) {
+  reinterpret_cast<uint8_t*>(MutableRow<float>(turns, "entropies", row).data())[0] ^= 1;
+}
+
 void OtherAnswer(StreamTable& tasks, int64_t row) {
   uint8_t& letter = MutableRow<uint8_t>(tasks, "answer", row)[0];
   letter = letter == 'a' ? 'b' : 'a';
@@ -87,6 +91,7 @@ void OtherRouting(StreamTable& routing, int64_t row) {
 void LongerThanAnyPosition(StreamTable& turns, int64_t row) {
   ReplaceRow(turns, "tokens", row, std::vector<int32_t>(5000, 'a'));
   ReplaceRow(turns, "logprobs", row, std::vector<float>(5000, -1.0f));
+  ReplaceRow(turns, "entropies", row, std::vector<float>(5000, 1.0f));
 }
 
 // Returns an edit that gives both streams the same index, which no prompt or sample has.
@@ -197,6 +202,7 @@ std::vector<Edit> PlausibleEdits() {
       {"token", EditStep(AtCompletion(OtherToken)), "logprobs", "tokens"},
       {"terminated", EditStep(AtCompletion(OtherEnd)), "tokens", "tokens"},
       {"logprob", EditStep(AtCompletion(OtherLogprob)), "logprobs", "logprobs"},
+      {"entropy", EditStep(AtCompletion(OtherEntropy)), "logprobs", "logprobs"},
       {"routing",
        EditStep([](Streams& s) { OtherRouting(s.at("routing"), RowsOfStep(s.at("routing"), kEditedStep)[0]); }),
        "routing", "routing"},

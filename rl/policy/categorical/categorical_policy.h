@@ -92,6 +92,7 @@ class CategoricalPolicy : public Policy {
   int64_t RowsOf(const ShardInput& shard) const override;
   std::vector<int64_t> CountShard(const ShardInput&, PassWorkspace*) const override { return {}; }
   size_t num_counts() const override { return 0; }
+  int64_t counts_per_layer() const override { return 0; }
   bool loss_needs_counts() const override { return false; }
   absl::StatusOr<PassResult> Accumulate(const ShardPass& pass, const ShardInput& shard, const PassTarget& target,
                                         PassWorkspace* workspace) const override;

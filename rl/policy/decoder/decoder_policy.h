@@ -40,7 +40,10 @@ class DecoderPolicy final : public Policy {
   std::unique_ptr<PassWorkspace> NewWorkspace(const PassMemory& memory, const Team& team) const override;
   int64_t RowsOf(const ShardInput& shard) const override;
   std::vector<int64_t> CountShard(const ShardInput& shard, PassWorkspace* workspace) const override;
-  size_t num_counts() const override { return static_cast<size_t>(model_.config().num_experts); }
+  size_t num_counts() const override {
+    return static_cast<size_t>(model_.config().num_hidden_layers * model_.config().num_experts);
+  }
+  int64_t counts_per_layer() const override { return model_.config().num_experts; }
   bool loss_needs_counts() const override { return model_.config().router_aux_loss_coef != 0.0; }
   absl::StatusOr<PassResult> Accumulate(const ShardPass& pass, const ShardInput& shard, const PassTarget& target,
                                         PassWorkspace* workspace) const override;

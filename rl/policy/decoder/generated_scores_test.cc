@@ -76,7 +76,7 @@ struct Fixture {
         },
         &workspace, &gradient);
     ASSERT_OK(counts.status());
-    EXPECT_EQ(counts->expert_count_E, sampled.expert_count_E);
+    EXPECT_EQ(counts->expert_count_LE, sampled.expert_count_LE);
   }
 };
 

@@ -31,7 +31,7 @@ class ShardRun {
       work->reference->team = work->team;
       reference_forward_.emplace(*options.reference, groups, work->reference.get());
     }
-    counts_.expert_count_E.assign(static_cast<size_t>(decoder.config.num_experts), 0);
+    counts_.expert_count_LE = models::NoExpertCounts(decoder.config);
     counts_.probability_sum_E.assign(static_cast<size_t>(decoder.config.num_experts), 0.0);
   }
 
@@ -173,7 +173,7 @@ class ShardRun {
       models::SumProbabilities(activations, segment, sum_E.data());
       for (size_t e = 0; e < sum_E.size(); ++e) counts_.probability_sum_E[e] += sum_E[e];
     }
-    models::AddExpertCounts(activations, &counts_.expert_count_E);
+    models::AddExpertCounts(activations, absl::MakeSpan(counts_.expert_count_LE));
     KeepLargest(activations.largest_logit_LH(), &counts_.largest_logit_LH);
   }
 

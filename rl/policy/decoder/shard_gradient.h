@@ -39,7 +39,7 @@ struct ShardValues {
 
 // Counts for assertions and metrics.
 struct ShardCounts : PassCounts {
-  std::vector<int64_t> expert_count_E;    // chosen experts over all layers and rows
+  std::vector<int64_t> expert_count_LE;   // how often each expert of each layer was chosen
   std::vector<double> probability_sum_E;  // router probabilities over all layers and rows, segments in order
   std::vector<float> largest_logit_LH;    // Activations::largest_logit_LH, over all rows
 };

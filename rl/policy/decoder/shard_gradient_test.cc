@@ -67,7 +67,7 @@ TEST_P(ShardGradientTest, HasTheSameBitsWhereverBatchesAreCut) {
     const Outcome cut = Accumulate(fixture, max_rows);
     EXPECT_TRUE(SameBits(whole.gradient, cut.gradient)) << max_rows;
     EXPECT_EQ(whole.logprobs, cut.logprobs) << max_rows;
-    EXPECT_EQ(whole.counts.expert_count_E, cut.counts.expert_count_E);
+    EXPECT_EQ(whole.counts.expert_count_LE, cut.counts.expert_count_LE);
     EXPECT_EQ(whole.counts.probability_sum_E, cut.counts.probability_sum_E);
     most_cuts = std::max(most_cuts, cut.counts.cut_groups);
     most_batches = std::max(most_batches, cut.counts.micro_batches);
@@ -82,7 +82,7 @@ TEST_P(ShardGradientTest, HasTheSameBitsWithRecomputedActivationsInLessMemory) {
     const Outcome kept = Accumulate(fixture, max_rows), recomputed = Accumulate(fixture, max_rows, true);
     EXPECT_TRUE(SameBits(kept.gradient, recomputed.gradient)) << max_rows;
     EXPECT_EQ(kept.logprobs, recomputed.logprobs) << max_rows;
-    EXPECT_EQ(kept.counts.expert_count_E, recomputed.counts.expert_count_E);
+    EXPECT_EQ(kept.counts.expert_count_LE, recomputed.counts.expert_count_LE);
     EXPECT_EQ(kept.counts.probability_sum_E, recomputed.counts.probability_sum_E);
     EXPECT_LT(recomputed.activation_bytes, kept.activation_bytes * 3 / 4);
   }
@@ -98,7 +98,7 @@ TEST(ShardGradientOfAdaptersTest, HasTheSameBitsWhereverBatchesAreCut) {
       const Outcome cut = Accumulate(fixture, max_rows, recompute);
       EXPECT_TRUE(SameBits(whole.gradient, cut.gradient)) << max_rows;
       EXPECT_EQ(whole.logprobs, cut.logprobs) << max_rows;
-      EXPECT_EQ(whole.counts.expert_count_E, cut.counts.expert_count_E);
+      EXPECT_EQ(whole.counts.expert_count_LE, cut.counts.expert_count_LE);
     }
   }
   Fixture undropped = Fixture(false, models::ValueModel::kNone, false, {.r = 3, .alpha = 6, .dropout = 0.2});

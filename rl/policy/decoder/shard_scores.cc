@@ -76,14 +76,14 @@ void EvaluateShard(const models::Decoder& decoder, const models::ValueHead& head
 
 std::vector<int64_t> CountShardExperts(const models::Decoder& decoder, const std::vector<TrainingGroup>& groups,
                                        int64_t max_rows, ShardWorkspace* workspace) {
-  std::vector<int64_t> count_E(static_cast<size_t>(decoder.config.num_experts));
+  std::vector<int64_t> count_LE = models::NoExpertCounts(decoder.config);
   ShardForward forward(decoder, groups, workspace);
   for (const MicroBatch& batch : PlanShard(groups, max_rows)) {
     forward.Run(batch);
-    if (OpensGroup(batch)) models::AddExpertCounts(workspace->prompt_activations, &count_E);
-    models::AddExpertCounts(workspace->activations, &count_E);
+    if (OpensGroup(batch)) models::AddExpertCounts(workspace->prompt_activations, absl::MakeSpan(count_LE));
+    models::AddExpertCounts(workspace->activations, absl::MakeSpan(count_LE));
   }
-  return count_E;
+  return count_LE;
 }
 
 }  // namespace reprise::rl

@@ -35,7 +35,7 @@ Scores ScoresOf(const models::Model& model, const ExampleShard& shard, int64_t m
 // The results of training on the same shard.
 struct Training {
   Scores scores;
-  std::vector<int64_t> expert_count_E;
+  std::vector<int64_t> expert_count_LE;
 };
 
 Training Train(const ExampleShard& shard) {
@@ -52,7 +52,7 @@ Training Train(const ExampleShard& shard) {
   const absl::StatusOr<ShardCounts> counts =
       AccumulateShard(shard.model->decoder(), shard.groups, {.temperature = kTemperature}, loss, &workspace, &gradient);
   EXPECT_OK(counts);
-  if (counts.ok()) training.expert_count_E = counts->expert_count_E;
+  if (counts.ok()) training.expert_count_LE = counts->expert_count_LE;
   return training;
 }
 
@@ -80,7 +80,7 @@ TEST(CountShardExpertsTest, CountsWhatTrainingCounts) {
   const Training training = Train(shard);
   ShardWorkspace workspace(shard.config);
   for (int64_t max_rows : {0, 9, 25}) {
-    EXPECT_EQ(CountShardExperts(shard.model->decoder(), shard.groups, max_rows, &workspace), training.expert_count_E);
+    EXPECT_EQ(CountShardExperts(shard.model->decoder(), shard.groups, max_rows, &workspace), training.expert_count_LE);
   }
 }
 

@@ -159,15 +159,16 @@ std::unique_ptr<PassWorkspace> EncoderPolicy::NewWorkspace(const PassMemory& mem
 }
 
 size_t EncoderPolicy::num_counts() const {
-  return loss_needs_counts() ? static_cast<size_t>(encoder().num_experts) : 0;
+  return loss_needs_counts() ? static_cast<size_t>(encoder().num_hidden_layers * encoder().num_experts) : 0;
 }
 
 std::vector<int64_t> EncoderPolicy::CountShard(const ShardInput& shard, PassWorkspace* workspace) const {
-  std::vector<int64_t> count_E(num_counts());
-  if (count_E.empty()) return count_E;
-  EncodeTexts(model_->decoder(), TextsOf(network(), shard), &Own(workspace),
-              [&](const models::Activations& activations) { models::AddExpertCounts(activations, &count_E); });
-  return count_E;
+  std::vector<int64_t> count_LE(num_counts());
+  if (count_LE.empty()) return count_LE;
+  EncodeTexts(
+      model_->decoder(), TextsOf(network(), shard), &Own(workspace),
+      [&](const models::Activations& activations) { models::AddExpertCounts(activations, absl::MakeSpan(count_LE)); });
+  return count_LE;
 }
 
 absl::StatusOr<PassResult> EncoderPolicy::Accumulate(const ShardPass& pass, const ShardInput& shard,

@@ -139,6 +139,13 @@ float PerToken(double coefficient, const PassTotals& totals, int64_t tokens) {
   return static_cast<float>(coefficient * totals.part() / static_cast<double>(tokens));
 }
 
+// The parts of ThoughtPolicy::CountShard, over the whole step.
+absl::Span<const int64_t> ExpertCounts(const PassTotals& totals) {
+  return absl::MakeConstSpan(totals.count_C).subspan(0, totals.count_C.size() - 2);
+}
+int64_t TextTokens(const PassTotals& totals) { return totals.count_C[totals.count_C.size() - 2]; }
+int64_t MixedTokens(const PassTotals& totals) { return totals.count_C.back(); }
+
 }  // namespace
 
 ThoughtPolicy::ThoughtPolicy(std::unique_ptr<models::ThoughtModel> model, const ThoughtPolicyOptions& options)
@@ -183,9 +190,10 @@ int64_t ThoughtPolicy::RowsOf(const ShardInput& shard) const {
 
 std::vector<int64_t> ThoughtPolicy::CountShard(const ShardInput& shard, PassWorkspace* workspace) const {
   const std::vector<ThoughtGroup> groups = GroupsOf(shard);
-  std::vector<int64_t> count_C(static_cast<size_t>(model_->config().num_experts));
+  std::vector<int64_t> count_C = models::NoExpertCounts(model_->config());
   if (model_->config().router_aux_loss_coef != 0) {
-    models::CountThoughtExperts(network(), TextsOf(groups), PassOptions(1.0f), &count_C, &Own(workspace));
+    models::CountThoughtExperts(network(), TextsOf(groups), PassOptions(1.0f), absl::MakeSpan(count_C),
+                                &Own(workspace));
   }
   int64_t text = 0, mixed = 0;
   for (const ThoughtGroup& group : groups) {
@@ -200,16 +208,14 @@ std::vector<int64_t> ThoughtPolicy::CountShard(const ShardInput& shard, PassWork
 absl::StatusOr<PassResult> ThoughtPolicy::Accumulate(const ShardPass& pass, const ShardInput& shard,
                                                      const PassTarget& target, PassWorkspace* workspace) const {
   const PassTotals& totals = pass.totals;
-  const size_t experts = static_cast<size_t>(model_->config().num_experts);
-  CHECK_EQ(totals.count_C.size(), experts + 2);
-  const std::vector<int64_t> count_E(totals.count_C.begin(), totals.count_C.end() - 2);
+  CHECK_EQ(totals.count_C.size(), num_counts());
   const double balance = totals.learns ? model_->config().router_aux_loss_coef * totals.part() : 0;
   const models::AuxiliaryGradient auxiliary_E =
-      models::LoadBalancingGradient(model_->config(), balance, count_E, totals.step_rows);
+      models::LoadBalancingGradient(model_->config(), balance, ExpertCounts(totals), totals.step_rows);
   const std::vector<ThoughtGroup> groups = GroupsOf(shard);
   Losses losses(pass,
-                {PerToken(options_.base_nll_coef, totals, totals.count_C[experts]),
-                 PerToken(options_.mixed_nll_coef, totals, totals.count_C[experts + 1])},
+                {PerToken(options_.base_nll_coef, totals, TextTokens(totals)),
+                 PerToken(options_.mixed_nll_coef, totals, MixedTokens(totals))},
                 options_.tokens_ahead, groups);
   const models::ThoughtLoss loss = [&](int64_t text, const models::ThoughtScores& scores,
                                        models::ThoughtGradients* gradients) {
@@ -228,15 +234,13 @@ absl::StatusOr<PassResult> ThoughtPolicy::Accumulate(const ShardPass& pass, cons
   result.counts = {of_pass.text_rows, of_pass.thought_rows, of_pass.batches, of_pass.cut_texts};
   result.largest_logits = std::move(of_pass.largest_logit_LH);
   result.sum_M = losses.sums();
-  of_pass.probability_sum_E.resize(experts);
+  of_pass.probability_sum_E.resize(static_cast<size_t>(model_->config().num_experts));
   result.sum_M.insert(result.sum_M.end(), of_pass.probability_sum_E.begin(), of_pass.probability_sum_E.end());
   return result;
 }
 
 Metrics ThoughtPolicy::OwnMetrics(const PassTotals& totals, absl::Span<const double> sum_M) const {
-  const size_t experts = static_cast<size_t>(model_->config().num_experts);
-  const double text = static_cast<double>(totals.count_C[experts]),
-               mixed = static_cast<double>(totals.count_C[experts + 1]);
+  const double text = static_cast<double>(TextTokens(totals)), mixed = static_cast<double>(MixedTokens(totals));
   Metrics metrics;
   const auto add = [&](const char* name, OwnSum sum, double tokens) {
     if (tokens > 0) metrics.emplace_back(name, sum_M[sum] / tokens * totals.part());
@@ -247,11 +251,10 @@ Metrics ThoughtPolicy::OwnMetrics(const PassTotals& totals, absl::Span<const dou
   add("text_accuracy", kTextCorrect, text);
   add("text_nll", kTextNll, text);
   if (model_->config().router_aux_loss_coef == 0) return metrics;
-  const std::vector<int64_t> count_E(totals.count_C.begin(), totals.count_C.end() - 2);
   const std::vector<double> probability_sum_E(sum_M.begin() + kOwnSums, sum_M.end());
-  metrics.emplace_back(
-      "aux_loss",
-      models::LoadBalancingLoss(model_->config(), count_E, probability_sum_E, totals.step_rows) * totals.part());
+  metrics.emplace_back("aux_loss", models::LoadBalancingLoss(model_->config(), ExpertCounts(totals), probability_sum_E,
+                                                             totals.step_rows) *
+                                       totals.part());
   return metrics;
 }
 

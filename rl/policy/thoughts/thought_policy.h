@@ -66,7 +66,10 @@ class ThoughtPolicy final : public Policy {
   // How often each expert was chosen; then the text tokens that count, and those that thoughts predict. Experts are
   // only counted where load balancing is in the loss.
   std::vector<int64_t> CountShard(const ShardInput& shard, PassWorkspace* workspace) const override;
-  size_t num_counts() const override { return static_cast<size_t>(model_->config().num_experts) + 2; }
+  size_t num_counts() const override {
+    return static_cast<size_t>(model_->config().num_hidden_layers * model_->config().num_experts) + 2;
+  }
+  int64_t counts_per_layer() const override { return model_->config().num_experts; }
   bool loss_needs_counts() const override { return true; }
   absl::StatusOr<PassResult> Accumulate(const ShardPass& pass, const ShardInput& shard, const PassTarget& target,
                                         PassWorkspace* workspace) const override;

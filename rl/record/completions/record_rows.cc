@@ -30,7 +30,7 @@ struct Place {
 struct TurnRow {
   Place place;
   std::vector<int32_t> observation, tokens;
-  std::vector<float> logprobs, ref_logprobs, behaviour_logprobs;
+  std::vector<float> logprobs, entropies, ref_logprobs, behaviour_logprobs;
   bool terminated = false;
 };
 
@@ -41,7 +41,7 @@ void TaskColumns(auto&& row, auto& task) {
 }
 void TurnColumns(auto&& row, auto& turn, RecordForm form) {
   row.Columns(turn.place.prompt, turn.place.sample, turn.place.turn, turn.observation, turn.tokens, turn.logprobs,
-              turn.ref_logprobs, turn.terminated);
+              turn.entropies, turn.ref_logprobs, turn.terminated);
   if (form.has_behaviour) row.Columns(turn.behaviour_logprobs);
 }
 void EpisodeColumns(auto&& row, auto& episode) {
@@ -126,6 +126,7 @@ class Writer {
                           part(tokens, begin, action),
                           part(tokens, action, end),
                           part(episode.logprobs, action, end),
+                          part(episode.entropies, action, end),
                           part(episode.ref_logprobs, action, end),
                           part(episode.behaviour_logprobs, action, end),
                           terminated};
@@ -209,6 +210,7 @@ class Reader {
     if (size == 0 || size != row.logprobs.size()) {
       return turns_.Broken("it has no tokens, or a different number of log-probabilities");
     }
+    if (row.entropies.size() != size) return turns_.Broken("its number of entropies differs from that of its tokens");
     if (!row.ref_logprobs.empty() && row.ref_logprobs.size() != size) {
       return turns_.Broken("its number of log-probabilities by the reference differs from that of its tokens");
     }
@@ -226,6 +228,7 @@ class Reader {
     tokens.insert(tokens.end(), row.observation.begin(), row.observation.end());
     tokens.insert(tokens.end(), row.tokens.begin(), row.tokens.end());
     append(row.logprobs, episode->logprobs);
+    append(row.entropies, episode->entropies);
     append(row.ref_logprobs, episode->ref_logprobs);
     append(row.behaviour_logprobs, episode->behaviour_logprobs);
     episode->terminated = row.terminated;

@@ -39,6 +39,7 @@ std::vector<Comparison> CompletionComparisons(RecordForm form) {
   const ComparedColumn logprobs = {"logprobs", "", "token"},
                        reference = {"ref_logprobs", "under the reference", "token"};
   const ComparedColumn behaviour = {"behaviour_logprobs", "under the behaviour", "token"};
+  const ComparedColumn entropies = {"entropies", "entropy at", "token"};
   std::vector<Comparison> comparisons = {
       {"tasks", "tasks", {"prompt"}, {"text", "answer", tokens}},
       {"tokens", "turns", turns, {observation, tokens, "terminated"}, rows},
@@ -53,7 +54,7 @@ std::vector<Comparison> CompletionComparisons(RecordForm form) {
        "actions",
        turn,
        {"method", "valid", {"learned_begin", "first learned token"}, {"learned_end", "end of learned tokens"}}},
-      {"logprobs", "turns", turns, {logprobs, reference, behaviour}, rows},
+      {"logprobs", "turns", turns, {logprobs, entropies, reference, behaviour}, rows},
       CompareRouting(),
       {"rewards", "episodes", episode, {{"rewards", "", "function"}, reward}},
       {"advantages", "episodes", episode, {advantage}}};
@@ -91,14 +92,10 @@ RecordForm FormOf(const Config& config) {
 }
 
 std::vector<StreamSchema> CompletionStreams(RecordForm form) {
-  std::vector<ColumnSchema> turns = {I64("prompt"),
-                                     I64("sample"),
-                                     I64("turn"),
-                                     Tokens("observation"),
-                                     Tokens("tokens"),
-                                     Logprobs("logprobs"),
-                                     Logprobs("ref_logprobs"),
-                                     U8("terminated")};
+  std::vector<ColumnSchema> turns = {
+      I64("prompt"),    I64("sample"),        I64("turn"),           Tokens("observation"),
+      Tokens("tokens"), Logprobs("logprobs"), Logprobs("entropies"), Logprobs("ref_logprobs"),
+      U8("terminated")};
   if (form.has_behaviour) turns.push_back(Logprobs("behaviour_logprobs"));
   std::vector<StreamSchema> streams = {
       RecordStream("tasks", {I64("prompt"), StringColumn("text"), StringColumn("answer"), Tokens("tokens")}),

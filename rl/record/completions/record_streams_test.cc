@@ -29,6 +29,7 @@ EpisodeRecord ExampleEpisode(int64_t prompt, int64_t sample, bool with_reference
   const size_t tokens = static_cast<size_t>(1 + sample);
   CompletionOf(episode).tokens.assign(tokens, 51);
   episode.logprobs.assign(tokens, -0.25f);
+  episode.entropies.assign(tokens, 0.75f);
   if (with_reference) episode.ref_logprobs.assign(tokens, -0.5f);
   episode.rewards_F = {0.5, 1.0};
   episode.reward = 1.5;
@@ -46,7 +47,8 @@ StepRecord ExampleStep(Phase phase, int64_t step) {
       record.episode_N.push_back(ExampleEpisode(prompt, sample, phase == Phase::kTraining));
     }
   }
-  record.count_C = {3, 0, 4};
+  record.count_C = {3, 0, 4, 1, 2, 4, 9};  // two layers, and another count
+  record.counts_per_layer = 3;
   record.metrics = {{"kl", 0.5}, {"reward", 1.0}};
   record.gradient_digests = {Sha256("a"), Sha256("b")};
   record.weight_digests = {Sha256("c"), Sha256("d")};
@@ -128,6 +130,7 @@ StepRecord StepOfTurns(bool with_reference) {
                                    {2, 2, false, Reply{.observation = "c", .reward = -1, .truncated = true}},
                                    {1, 1, false, std::nullopt}}};
   episode.logprobs = {-1, -2, 0, 0, -3, -4, 0, -5};
+  episode.entropies = {1, 2, 0, 0, 3, 4, 0, 5};
   if (with_reference) episode.ref_logprobs = {-2, -3, 0, 0, -4, -5, 0, -6};
   episode.rewards_F = {-0.5};
   record.episode_N = {episode, episode};
@@ -135,6 +138,7 @@ StepRecord StepOfTurns(bool with_reference) {
   record.episode_N[1].content = CompletionEpisode{
       .tokens = {7, 1}, .turn_K = {{0, 2, true, Reply{.observation = "", .reward = 1, .done = true}}}};
   record.episode_N[1].logprobs = {-1, -2};
+  record.episode_N[1].entropies = {1, 2};
   if (with_reference) record.episode_N[1].ref_logprobs = {-1, -1};
   record.episode_N[1].terminated = true;
   return record;
@@ -281,18 +285,35 @@ TEST(RecordStreamsTest, RejectAGradientThatFollowsWeights) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stream digests, row 2: a gradient follows weights")));
 }
 
-// Routing is of the whole step.
-TEST(RecordStreamsTest, RejectASecondRowOfRouting) {
-  StepTables step = ToTables(ExampleStep(Phase::kTraining, 1), kForm);
-  step.tables[3].AppendRows(StreamTable(step.tables[3]), 0, 1);
+TEST(RecordStreamsTest, RejectLayersThatAreOutOfOrderOrOfAnotherSize) {
+  const auto refused = [](std::vector<int64_t> rows, const char* why) {
+    StepTables step = ToTables(ExampleStep(Phase::kTraining, 1), kForm);
+    const StreamTable before = step.tables[3];
+    step.tables[3] = StreamTable(before.schema());
+    for (const int64_t row : rows) step.tables[3].AppendRows(before, row, row + 1);
+    EXPECT_THAT(CheckTables(CompletionSchema(kForm), step), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(why)));
+  };
+  refused({0, 1, 1}, "stream routing, row 2: its layer is out of order");
+  refused({1}, "stream routing, row 0: its layer is out of order");
+  StepRecord longer = ExampleStep(Phase::kTraining, 1);
+  longer.count_C = {3, 0, 4, 1};
+  longer.counts_per_layer = 1;
+  StepTables step = ToTables(longer, kForm);
+  const StreamTable of_three = ToTables(ExampleStep(Phase::kTraining, 1), kForm).tables[3];
+  const StreamTable of_one = step.tables[3];
+  step.tables[3] = StreamTable(of_one.schema());
+  step.tables[3].AppendRows(of_one, 0, 1);
+  step.tables[3].AppendRows(of_three, 1, 2);
   EXPECT_THAT(CheckTables(CompletionSchema(kForm), step),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stream routing has 2 rows of one step")));
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("differs from that of the first layer")));
 }
 
 TEST(RecordStreamsTest, RejectDifferentNumbersOfLogProbabilitiesAndTokens) {
   const StepTables step = ToTables(ExampleStep(Phase::kTraining, 1), kForm);
   EXPECT_THAT(FromTables(WithoutLastValue(step, "logprobs", 2), kForm),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("stream turns, row 2: it has no tokens, or")));
+  EXPECT_THAT(FromTables(WithoutLastValue(step, "entropies", 2), kForm),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("its number of entropies differs")));
   EXPECT_THAT(FromTables(WithoutLastValue(step, "ref_logprobs", 2), kForm),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("by the reference differs")));
 }
