@@ -20,6 +20,7 @@ namespace {
 
 constexpr int64_t kMaxFileBytes = int64_t{256} << 20;
 constexpr char kFile[] = "tokenizer.json", kConfigFile[] = "tokenizer_config.json";
+constexpr char kSpecialTokensFile[] = "special_tokens_map.json", kAddedTokensFile[] = "added_tokens.json";
 
 // Returns the tokens that are one character between `prefix` and `suffix`.
 CharacterTokens::Map SingleCharacters(const TokenizerFile& file, absl::string_view prefix, absl::string_view suffix) {
@@ -64,6 +65,13 @@ AddedTokenFinder MakeFinder(const TokenizerFile& file, bool normalized) {
   return AddedTokenFinder(std::move(tokens));
 }
 
+// Returns the command with which Transformers writes tokenizer.json with all tokens that it knows.
+std::string WritingCommand(const std::string& directory) {
+  const std::string path = directory.empty() ? "DIRECTORY" : directory;
+  return absl::StrCat("python3 -c 'from transformers import AutoTokenizer; AutoTokenizer.from_pretrained(\"", path,
+                      "\").save_pretrained(\"", path, "\")'");
+}
+
 // Returns "; ..." about a tokenizer in a format that is not read and how to convert it; "" if there is none.
 std::string OtherTokenizer(FileSystem& files, const std::string& directory) {
   const absl::StatusOr<std::vector<std::string>> names = files.List(directory);
@@ -72,9 +80,7 @@ std::string OtherTokenizer(FileSystem& files, const std::string& directory) {
                                        "sentencepiece.bpe.model", "tekken.json", "qwen.tiktoken", "vocab.txt"}) {
     if (!std::binary_search(names->begin(), names->end(), name)) continue;
     return absl::StrCat("; the directory has its tokenizer as ", name, ", which is not read: write ", kFile,
-                        " beside it, with python3 -c 'from transformers import AutoTokenizer; "
-                        "AutoTokenizer.from_pretrained(\"",
-                        directory, "\").save_pretrained(\"", directory, "\")'");
+                        " beside it, with ", WritingCommand(directory));
   }
   return "";
 }
@@ -101,6 +107,7 @@ Tokenizer::Tokenizer(TokenizerFile file, std::string json, std::string config_js
   for (const AddedToken& token : file.added_tokens) {
     ids_.emplace(token.content, token.id);
     if (token.special) special_.insert(token.id);
+    added_.insert(token.id);
     text_of_id_.emplace(token.id, text_of(token.normalized ? token.spelling : token.content));
   }
   for (const auto& [token, id] : ids_) {
@@ -109,7 +116,7 @@ Tokenizer::Tokenizer(TokenizerFile file, std::string json, std::string config_js
   }
 }
 
-absl::Status Tokenizer::SetSpecialTokens(const SpecialTokenNames& names) {
+absl::Status Tokenizer::SetSpecialTokens(const SpecialTokenNames& names, const std::string& directory) {
   const std::pair<const std::optional<std::string>*, std::optional<int32_t>*> tokens[] = {
       {&names.bos, &bos_}, {&names.eos, &eos_}, {&names.pad, &pad_}};
   for (const auto& [name, id] : tokens) {
@@ -119,7 +126,42 @@ absl::Status Tokenizer::SetSpecialTokens(const SpecialTokenNames& names) {
       return absl::InvalidArgumentError(absl::StrCat("the token \"", **name, "\" is not in ", kFile));
     }
   }
+  return RequireTokens(names.others, directory);
+}
+
+absl::Status Tokenizer::RequireTokens(const std::vector<NamedToken>& tokens, const std::string& directory) const {
+  for (const NamedToken& token : tokens) {
+    const std::optional<int32_t> id = TokenToId(token.content);
+    const std::string name = absl::StrCat(token.place, ": the token \"", token.content, "\"");
+    if (id && token.id && *id != *token.id) {
+      return absl::InvalidArgumentError(absl::StrCat(name, " has the id ", *token.id, ", but in ", kFile, " it has ",
+                                                     *id,
+                                                     "; write in both files the id that the model was trained with"));
+    }
+    if (id && (token.is_word || added_.contains(*id))) continue;
+    const std::string named = token.id ? absl::StrCat(name, " (id ", *token.id, ")") : name;
+    return absl::InvalidArgumentError(absl::StrCat(
+        named,
+        id ? absl::StrCat(" is a word of the vocabulary of ", kFile, ", and not among its added_tokens")
+           : absl::StrCat(" is not in ", kFile),
+        ", so it would not be found in texts; remove it, or write ", kFile, " anew, with ", WritingCommand(directory)));
+  }
   return absl::OkStatus();
+}
+
+absl::Status Tokenizer::RequireTokensOfOlderFiles(const std::string& directory) const {
+  const std::string map_path = JoinPath(directory, kSpecialTokensFile),
+                    added_path = JoinPath(directory, kAddedTokensFile);
+  ASSIGN_OR_RETURN(const std::optional<std::string> map, ReadOptionalFile(map_path, kMaxFileBytes));
+  if (map) {
+    const absl::StatusOr<SpecialTokenNames> names = ParseTokenizerConfig(*map);
+    if (!names.ok()) return WithContext(names.status(), map_path);
+    RETURN_IF_ERROR(WithContext(RequireTokens(names->others, directory), map_path));
+  }
+  ASSIGN_OR_RETURN(const std::optional<std::string> added, ReadOptionalFile(added_path, kMaxFileBytes));
+  if (!added) return absl::OkStatus();
+  const absl::StatusOr<std::vector<NamedToken>> tokens = ParseAddedTokens(*added);
+  return WithContext(tokens.ok() ? RequireTokens(*tokens, directory) : tokens.status(), added_path);
 }
 
 absl::StatusOr<Tokenizer> Tokenizer::Make(std::string json, std::string config, const std::string& directory) {
@@ -129,8 +171,8 @@ absl::StatusOr<Tokenizer> Tokenizer::Make(std::string json, std::string config, 
   const absl::StatusOr<SpecialTokenNames> names = ParseTokenizerConfig(config);
   if (!names.ok()) return WithContext(names.status(), config_name);
   Tokenizer tokenizer(*std::move(file), std::move(json), std::move(config));
-  const absl::Status status = tokenizer.SetSpecialTokens(*names);
-  if (!status.ok()) return WithContext(status, config_name);
+  RETURN_IF_ERROR(WithContext(tokenizer.SetSpecialTokens(*names, directory), config_name));
+  if (!directory.empty() && !names->has_added_tokens) RETURN_IF_ERROR(tokenizer.RequireTokensOfOlderFiles(directory));
   return tokenizer;
 }
 
