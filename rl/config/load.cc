@@ -86,6 +86,7 @@ num_generations = 16
 A value given on the command line, `--set rollout.num_generations=16`, overrides the file, and the file overrides the
 default; `--unset rollout.num_generations` removes the file's value. An unknown key is an error.
 `validate CONFIG --print-config` prints every value with its origin. Names and defaults follow TRL where TRL has them.
+A reward sees a completion with its special tokens, which TRL's reward functions do not see.
 
 Paths (`model.path`, `data.path`, `evaluation.path`, `morphogenesis.data_path`) in a file are relative to that file, also
 in the file of a sweep; where the file is given by a symbolic link, to the folder of the link. Those of `--set` are
