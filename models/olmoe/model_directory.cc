@@ -12,6 +12,7 @@
 #include "core/io/foreign_format.h"
 #include "core/io/optional_file.h"
 #include "core/io/read_file.h"
+#include "core/json/json.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/config_json.h"
@@ -100,6 +101,14 @@ absl::StatusOr<DecoderConfig> ReadModelConfig(const std::string& directory) {
   absl::StatusOr<DecoderConfig> config = ParseOlmoeConfig(*text);
   if (!config.ok()) return WithContext(config.status(), path);
   return config;
+}
+
+absl::StatusOr<bool> ConfigSays(const std::string& directory, absl::string_view key) {
+  const std::string path = JoinPath(directory, "config.json");
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(PosixFileSystem(), path, kMaxConfigBytes));
+  const absl::StatusOr<JsonDocument> document = JsonDocument::Parse(text);
+  if (!document.ok()) return WithContext(document.status(), path);
+  return document->root().Find(key).has_value();
 }
 
 absl::StatusOr<std::vector<std::string>> ModelFiles(const std::string& directory) {

@@ -19,6 +19,9 @@ namespace reprise::models {
 // Reads DIRECTORY/config.json. Errors name its path; InvalidArgument where `directory` is a file, naming its format.
 absl::StatusOr<DecoderConfig> ReadModelConfig(const std::string& directory);
 
+// Returns whether the directory's config.json says the key, and not null. Errors of ReadModelConfig.
+absl::StatusOr<bool> ConfigSays(const std::string& directory, absl::string_view key);
+
 // Returns the paths of the files that determine a model's behaviour: config.json, the weights (and their index),
 // generation_config.json, tokenizer.json and tokenizer_config.json if present, and special_tokens_map.json if it names
 // an end token that tokenizer_config.json does not; sorted. Digests of a model cover these files. FailedPrecondition

@@ -17,6 +17,7 @@
 #include "rl/completions/model_files.h"
 #include "rl/completions/model_weights.h"
 #include "rl/completions/options.h"
+#include "rl/config/check.h"
 #include "rl/environments/environments.h"
 #include "rl/episodes/sources.h"
 #include "rl/episodes/task_batch.h"
@@ -112,9 +113,14 @@ absl::Status CheckTasks(const Config& config, const std::vector<data::Task>& pro
 
 // Returns a warning about a term of the loss that comes from the checkpoint and is not in the configuration; empty:
 // none.
-std::string BroughtByModel(const ModelConfig& model, const models::DecoderConfig& decoder) {
-  if (model.path.empty() || model.router_aux_loss_coef != -1 || decoder.router_aux_loss_coef == 0) return "";
-  return absl::StrCat("model.path: its config.json sets router_aux_loss_coef ", decoder.router_aux_loss_coef,
+absl::StatusOr<std::string> BroughtByModel(const ModelConfig& model, const models::DecoderConfig& decoder) {
+  constexpr absl::string_view kKey = "router_aux_loss_coef";
+  if (model.path.empty() || model.router_aux_loss_coef != -1 || decoder.router_aux_loss_coef == 0) return std::string();
+  ASSIGN_OR_RETURN(const bool is_said, models::ConfigSays(model.path, kKey));
+  const std::string origin = is_said ? absl::StrCat("its config.json sets ", kKey, " ", decoder.router_aux_loss_coef)
+                                     : absl::StrCat("its config.json has no ", kKey, ", which is ",
+                                                    decoder.router_aux_loss_coef, " then, as in Transformers");
+  return absl::StrCat("model.path: ", origin,
                       ", so the routers' load balancing is in the loss; model.router_aux_loss_coef overrides it, and 0 "
                       "leaves it out");
 }
@@ -136,7 +142,8 @@ absl::Status CheckProblems(const Config& config, RunUse use, const DataFile& dat
                            const models::DecoderConfig& decoder, std::vector<std::string>* warnings) {
   const int64_t positions = decoder.max_position_embeddings;
   if (use == RunUse::kTraining) {
-    *warnings = {data.warning, BroughtByModel(config.model, decoder)};
+    ASSIGN_OR_RETURN(const std::string brought, BroughtByModel(config.model, decoder));
+    *warnings = {data.warning, brought, WarningOfTopK(config.rollout, decoder.vocab_size)};
     std::erase(*warnings, "");
     RETURN_IF_ERROR(CheckAnswers(config, data.problems, config.data.path, tokenizer));
   }

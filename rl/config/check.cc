@@ -306,6 +306,12 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   return config.model.path.empty() ? CheckFromScratch(config) : absl::OkStatus();
 }
 
+std::string WarningOfTopK(const RolloutConfig& rollout, int64_t vocab_size) {
+  if (rollout.top_k <= vocab_size) return "";
+  return absl::StrCat("rollout.top_k ", rollout.top_k, " is more than the model's ", vocab_size,
+                      " tokens, so that all of them are drawn from, as with 0");
+}
+
 bool HasBf16Weights(const ModelConfig& model) { return model.weights_dtype == "bf16"; }
 
 models::LoraConfig AdaptersOf(const LoraSection& lora) {

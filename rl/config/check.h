@@ -4,6 +4,7 @@
 // Cross-field validation of the configuration.
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "models/decoder/config.h"
@@ -15,6 +16,9 @@ namespace reprise::rl {
 // share the run. Assumes that every value is in its own range, which LoadConfig ensures. No check compares run.steps
 // with another value, so that a run can be shortened to any length. Pure.
 absl::Status CheckConfig(const Config& config, int64_t ranks);
+
+// Returns a warning about a top_k that leaves out none of the model's tokens; empty: none. Pure.
+std::string WarningOfTopK(const RolloutConfig& rollout, int64_t vocab_size);
 
 // Returns whether model.weights_dtype is bf16, also for a checkpoint.
 bool HasBf16Weights(const ModelConfig& model);

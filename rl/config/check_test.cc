@@ -477,5 +477,14 @@ TEST(CheckConfigTest, ACountdownsNumbersAreBounded) {
       "or less");
 }
 
+TEST(CheckConfigTest, ATopKThatLeavesOutNoTokenIsWarnedOf) {
+  Config config;
+  config.rollout.top_k = 129;
+  EXPECT_EQ(WarningOfTopK(config.rollout, 128),
+            "rollout.top_k 129 is more than the model's 128 tokens, so that all of them are drawn from, as with 0");
+  EXPECT_EQ(WarningOfTopK(config.rollout, 129), "");
+  EXPECT_EQ(WarningOfTopK({}, 128), "");
+}
+
 }  // namespace
 }  // namespace reprise::rl

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "models/tokenizer/tokenizer.h"
@@ -16,6 +17,10 @@ namespace reprise::rl {
 
 // Truncates to rollout.max_prompt_length tokens (0: no limit), removing those on rollout.truncation_side. Pure.
 void CutPrompt(const RolloutConfig& rollout, std::vector<int32_t>* tokens);
+
+// InvalidArgument, beginning with the problem's name, for a prompt of no tokens, after which nothing can be sampled.
+// Pure.
+absl::Status RequireTokens(absl::string_view name, absl::string_view text, const std::vector<int32_t>& tokens);
 
 // Returns the text of the tokens of `text` after truncation: prompts that the policy cannot distinguish have the same.
 // Problems are split by it (rl/episodes/draw_problem.h). Pure. Errors as Tokenizer::Encode.

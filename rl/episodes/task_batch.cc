@@ -109,7 +109,8 @@ absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const st
     ASSIGN_OR_RETURN(completion.tokens, EncodeText(config, tokenizer, completion.text, source.Name(prompt)));
     CutPrompt(config.rollout, &completion.tokens);
     const int64_t tokens = static_cast<int64_t>(completion.tokens.size());
-    if (tokens == 0 || tokens + length > positions) {
+    RETURN_IF_ERROR(RequireTokens(source.Name(prompt), completion.text, completion.tokens));
+    if (tokens + length > positions) {
       return DoesNotFit(config, source.Name(prompt), tokens, absl::StrCat("rollout.max_completion_length ", length),
                         positions);
     }

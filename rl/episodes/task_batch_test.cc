@@ -113,6 +113,21 @@ TEST(DrawTasksTest, NamesTheLineOfAProblemThatDoesNotFit) {
   EXPECT_OK(DrawTasks(config, problems, Ascii(), 35, Phase::kWarmUp, 1, 0, 1));
 }
 
+TEST(DrawTasksTest, NamesTheProblemThatTheTokenizerLeavesNothingOf) {
+  std::string json = models::AsciiTokenizerJson();
+  const std::string none = "\"normalizer\": null";
+  ASSERT_NE(json.find(none), std::string::npos);
+  json.replace(json.find(none), none.size(),
+               R"("normalizer": {"type": "Strip", "strip_left": true, "strip_right": true})");
+  ASSERT_OK_AND_ASSIGN(const models::Tokenizer stripping, models::Tokenizer::FromJson(json));
+  Config config = FourPromptsAStep();
+  config.data.path = "d.jsonl";
+  EXPECT_THAT(DrawTasks(config, {{"  ", "y", 17}}, stripping, 64, Phase::kTraining, 2, 1, 2),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "prompt 1 of step 2 (line 17 of d.jsonl) has no tokens: the tokenizer leaves nothing of its "
+                       "prompt \"  \", and a completion follows at least one; change the prompt"));
+}
+
 TEST(TaskBatchTest, LongPromptsAreTruncatedOnTheConfiguredSide) {
   Config config = FourPromptsAStep();
   const std::vector<data::Task> problems = {{"abcdef", "x"}, {"ab", "x"}};

@@ -57,12 +57,13 @@ absl::StatusOr<std::vector<TaskRecord>> HeldOutTasks(const Config& config, const
     const std::string line = task.line == 0 ? "" : absl::StrCat(" (line ", task.line, " of its file)");
     TaskRecord record = RecordOf(index, std::move(task));
     CompletionTask& completion = CompletionOf(record);
-    ASSIGN_OR_RETURN(completion.tokens,
-                     EncodeText(config, tokenizer, completion.text, absl::StrCat("held-out problem ", index, line)));
+    const std::string name = absl::StrCat("held-out problem ", index, line);
+    ASSIGN_OR_RETURN(completion.tokens, EncodeText(config, tokenizer, completion.text, name));
     CutPrompt(config.rollout, &completion.tokens);
     const int64_t tokens = static_cast<int64_t>(completion.tokens.size());
-    if (tokens == 0 || tokens + length > positions) {
-      return absl::InvalidArgumentError(absl::StrCat("held-out problem ", index, line, " has ", tokens,
+    RETURN_IF_ERROR(RequireTokens(name, completion.text, completion.tokens));
+    if (tokens + length > positions) {
+      return absl::InvalidArgumentError(absl::StrCat(name, " has ", tokens,
                                                      " tokens; with rollout.max_completion_length ", length,
                                                      " it does not fit the model's ", positions, " positions"));
     }

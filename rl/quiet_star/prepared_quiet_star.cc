@@ -15,6 +15,7 @@
 #include "rl/algorithm/algorithm.h"
 #include "rl/completions/model_files.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/check.h"
 #include "rl/config/quiet_star_section.h"
 #include "rl/config/workload_traits.h"
 #include "rl/policy/thoughts/thought_policy.h"
@@ -107,7 +108,9 @@ absl::Status PrepareQuietStar(const Config& config, RunUse, RunParts* parts) {
   }
   RETURN_IF_ERROR(CheckPositions(config, thinker.grown.max_position_embeddings));
   ASSIGN_OR_RETURN(const ThoughtTexts texts, ThoughtTexts::Create(config, tokenizer, thinker.grown));
-  if (std::string few = texts.WarningOfEvaluations(); !few.empty()) parts->warnings.push_back(std::move(few));
+  for (const std::string& warning : {texts.WarningOfEvaluations(), WarningOfTopK(config.rollout, vocabulary)}) {
+    if (!warning.empty()) parts->warnings.push_back(warning);
+  }
   if (const absl::Status fits = models::RequireMemory(thinker.grown, /*training=*/true); !fits.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(fits.message(), " ([model], model.path)"));
   }

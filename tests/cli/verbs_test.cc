@@ -178,6 +178,25 @@ TEST(ExternalModelTest, AWarningNamesItsTermOfTheLoss) {
   EXPECT_EQ(RunVerb("validate", chosen).err.find("router_aux_loss_coef"), std::string::npos);
 }
 
+TEST(ExternalModelTest, AWarningSaysThatATermOfTheLossIsADefault) {
+  const std::string config = WriteFile(MakeDirectory(), "run.toml", kTinyRun), model = CopyOfModel();
+  nlohmann::json json = nlohmann::json::parse(Contents(model + "/config.json"));
+  json.erase("router_aux_loss_coef");
+  std::filesystem::remove(model + "/config.json");
+  WriteFile(model, "config.json", json.dump());
+  const std::string err = RunVerb("validate", {config, "--set", "model.path=\"" + model + "\""}).err;
+  EXPECT_THAT(err, HasSubstr("warning: model.path: its config.json has no router_aux_loss_coef, which is 0.01 then, as "
+                             "in Transformers, so the routers' load balancing is in the loss"));
+}
+
+TEST(ValidateTest, ATopKThatLeavesOutNoTokenIsWarnedOf) {
+  const std::string config = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
+  EXPECT_THAT(RunVerb("validate", {config, "--set", "rollout.top_k=129"}).err,
+              HasSubstr("warning: rollout.top_k 129 is more than the model's 128 tokens, so that all of them are drawn "
+                        "from, as with 0"));
+  EXPECT_EQ(RunVerb("validate", {config, "--set", "rollout.top_k=128"}).err.find("top_k"), std::string::npos);
+}
+
 TEST(ExternalModelTest, ARunThatStartedFromAModelNeedsThatModel) {
   const std::string model = CopyOfModel();
   WriteFile(model, "chat_template.jinja", "{{ messages }}");
