@@ -7,6 +7,11 @@ namespace {
 
 bool LooksForBest(const Config& config) { return TracksBest(config.evaluation); }
 
+// Of a file, the seed decides the order of its problems, and so which of them are evaluated.
+bool ChoosesHeldOut(const Config& config) {
+  return config.evaluation.held_out_share > 0 || !config.evaluation.path.empty();
+}
+
 constexpr absl::string_view kBest = "evaluation.every above 0, with keep_best or early_stopping_patience";
 
 using config::AtLeast;
@@ -40,7 +45,8 @@ void VisitKeys(FieldList& list, EvaluationConfig& evaluation, const Conditions& 
               "which may also occur in training.")
       .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_texts));
   list.Int("split_seed", evaluation.split_seed, AtLeast(0), "A different seed holds out different problems.")
-      .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_texts));
+      .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_texts))
+      .ReadIf(when(ChoosesHeldOut), "evaluation.held_out_share above 0, or evaluation.path");
   list.Double(
           "correct_reward", evaluation.correct_reward, {.low = 0, .high = config::kMostFloat},
           "An answer is correct where its reward is at least this; 0 = where the task says so: the answer is matched "

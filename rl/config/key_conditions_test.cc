@@ -244,9 +244,10 @@ const std::vector<Use>& UsesInModelsAndOptimizers() {
       {"model.vocab_size model.words model.hidden_size model.intermediate_size model.num_hidden_layers "
        "model.num_attention_heads model.num_key_value_heads model.num_experts model.num_experts_per_tok "
        "model.max_position_embeddings model.rope_theta model.rms_norm_eps model.norm_topk_prob "
-       "model.tie_word_embeddings model.initializer_range model.clip_qkv",
+       "model.initializer_range model.clip_qkv",
        {""},
        {"model.path=m"}},
+      {"model.tie_word_embeddings", {"", "run.workload=quiet_star"}, {"model.path=m", "run.workload=memory_agent"}},
       {"lora.alpha lora.dropout lora.target_modules", {"lora.r=4"}, {""}},
       {"warm_up.prompts_per_step warm_up.learning_rate", {"warm_up.steps=1"}, {""}},
       {"optimizer.warmup_steps", {""}, {"optimizer.warmup_ratio=0.1"}},
@@ -308,6 +309,12 @@ const std::vector<Use>& UsesInEnvironmentsAndEvaluations() {
        {"data.task=addition", "data.path=x", "environment.name=countdown"}},
       {"rollout.truncation_side", {"rollout.max_prompt_length=9"}, {""}},
       {"evaluation.keep_best", {"evaluation.every=2"}, {""}},
+      {"evaluation.split_seed",
+       {"evaluation.held_out_share=0.5", "evaluation.path=x data.path=y"},
+       {"", "data.path=y"}},
+      {"artifact.keep_checkpoints",
+       {"artifact.checkpoint_every=2", "run.steps=9 run.extended_at=\"4\""},
+       {"", "run.steps=9"}},
       {"evaluation.metric_for_best_model evaluation.greater_is_better evaluation.early_stopping_threshold",
        {"evaluation.every=2", "evaluation.every=2 evaluation.keep_best=false evaluation.early_stopping_patience=1"},
        {"", "evaluation.every=2 evaluation.keep_best=false"}},

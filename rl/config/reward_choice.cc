@@ -1,5 +1,6 @@
 #include "rl/config/reward_choice.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -53,6 +54,16 @@ absl::StatusOr<RewardChoice> RewardsOf(const AlgorithmConfig& algorithm) {
   if (algorithm.missing_eos_penalty > 0) choice.names_F.emplace_back("missing_eos");
   choice.weights_F.resize(choice.names_F.size(), 1.0);
   return choice;
+}
+
+absl::Status CheckSomeRewardCounts(const AlgorithmConfig& algorithm) {
+  const absl::StatusOr<RewardChoice> choice = RewardsOf(algorithm);
+  if (!choice.ok()) return absl::OkStatus();
+  const auto is_zero = [](double weight) { return weight == 0; };
+  if (!std::all_of(choice->weights_F.begin(), choice->weights_F.end(), is_zero)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("algorithm.reward_weights is \"", algorithm.reward_weights,
+                                                 "\", so that every reward is 0: give at least one of "
+                                                 "algorithm.reward another weight"));
 }
 
 }  // namespace reprise::rl

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "rl/config/config.h"
@@ -31,6 +32,10 @@ struct RewardChoice {
 // Returns InvalidArgument, naming the keys, for weights that are not finite numbers or not one per reward, and for a
 // reward that is named twice. Pure.
 absl::StatusOr<RewardChoice> RewardsOf(const AlgorithmConfig& algorithm);
+
+// Returns InvalidArgument where every weight is 0 and no punishment is enabled, so that every reward is 0; OK for other
+// errors of RewardsOf. Pure.
+absl::Status CheckSomeRewardCounts(const AlgorithmConfig& algorithm);
 
 }  // namespace reprise::rl
 

@@ -51,6 +51,23 @@ TEST(RewardChoiceTest, RefusesWeightsThatNoRewardCanBeMultipliedWith) {
   EXPECT_OK(RewardsOf(algorithm));
 }
 
+TEST(RewardChoiceTest, RefusesWeightsThatAreAllZeroWithoutAPunishment) {
+  AlgorithmConfig algorithm;
+  algorithm.reward = "exact_match character_match";
+  algorithm.reward_weights = "0 0";
+  EXPECT_THAT(CheckSomeRewardCounts(algorithm),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "algorithm.reward_weights is \"0 0\", so that every reward is 0: give at least one of "
+                       "algorithm.reward another weight"));
+  algorithm.missing_eos_penalty = 1;
+  EXPECT_OK(CheckSomeRewardCounts(algorithm));
+  algorithm.missing_eos_penalty = 0;
+  algorithm.reward_weights = "0 1";
+  EXPECT_OK(CheckSomeRewardCounts(algorithm));
+  algorithm.reward_weights = "x";
+  EXPECT_OK(CheckSomeRewardCounts(algorithm));
+}
+
 TEST(RewardChoiceTest, RejectsARewardThatIsNamedTwice) {
   AlgorithmConfig algorithm;
   algorithm.reward = "exact_match exact_match";

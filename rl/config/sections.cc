@@ -16,6 +16,13 @@ namespace {
 
 bool IsFromScratch(const Config& config) { return config.model.path.empty(); }
 
+bool HasOutputLayer(const Config& config) { return config.run.workload != "memory_agent"; }
+
+// The end of each part of an extended run has a checkpoint.
+bool HasSeveralCheckpoints(const Config& config) {
+  return config.artifact.checkpoint_every > 0 || !config.run.extended_at.empty();
+}
+
 bool HasAdapters(const Config& config) { return config.lora.r > 0; }
 
 // Environments make their own tasks, except an external process, which receives problems.
@@ -99,7 +106,7 @@ void Visit(FieldList& list, RunConfig& run) {
   list.OmittedAt(std::string());
 }
 
-void VisitShape(FieldList& list, ModelConfig& model) {
+void VisitShape(FieldList& list, ModelConfig& model, const Conditions& when) {
   list.Int("vocab_size", model.vocab_size, Between(2, kMostTokens), "Tokens of the vocabulary.");
   list.String("words", model.words,
               "Texts that are one token each, as a JSON list: '[\"left\", \"right\"]'; they are the "
@@ -122,7 +129,8 @@ void VisitShape(FieldList& list, ModelConfig& model) {
   list.Bool("norm_topk_prob", model.norm_topk_prob,
             "Whether the chosen experts' probabilities are divided by their sum.");
   list.Bool("tie_word_embeddings", model.tie_word_embeddings,
-            "Whether the output layer shares the embedding's weights.");
+            "Whether the output layer shares the embedding's weights.")
+      .ReadIf(when(HasOutputLayer), "a run.workload other than memory_agent, whose encoder has no output layer");
   list.Double("initializer_range", model.initializer_range, {.low = 1e-6, .high = 1000},
               "Standard deviation of the initial weights.");
   list.Double("clip_qkv", model.clip_qkv, kPositiveOrZero,
@@ -140,7 +148,7 @@ void Visit(FieldList& list, ModelConfig& model, const Conditions& when) {
   list.Double("router_aux_loss_coef", model.router_aux_loss_coef,
               {.low = 0, .high = 1e6, .without_high = true, .or_exactly = -1},
               "Weight of the router's load-balancing loss; -1 = the checkpoint's value, 0.01 from scratch.");
-  list.WhereRead(when(IsFromScratch), kFromScratch, [&] { VisitShape(list, model); });
+  list.WhereRead(when(IsFromScratch), kFromScratch, [&] { VisitShape(list, model, when); });
 }
 
 void VisitLora(FieldList& list, LoraSection& lora, const Conditions& when) {
@@ -354,7 +362,7 @@ void Visit(FieldList& list, OptimizerConfig& optimizer, const Conditions& when) 
   VisitMuonGrokfast(list, optimizer, when);
 }
 
-void Visit(FieldList& list, ArtifactConfig& artifact) {
+void Visit(FieldList& list, ArtifactConfig& artifact, const Conditions& when) {
   list.Section("artifact", Kind::kSemantic, "What the run's file contains.");
   list.Int("digest_every", artifact.digest_every, Between(0, kMostSteps),
            "Steps between digests of every gradient and weight; 0 = only at the end.");
@@ -363,7 +371,8 @@ void Visit(FieldList& list, ArtifactConfig& artifact) {
            "are 0 stores none; after a warm-up its language model is in model/.");
   list.Int("keep_checkpoints", artifact.keep_checkpoints, Between(0, kMostSteps),
            "How many of the newest ones are kept, including that of the end: an older one is removed once a newer one "
-           "is durable; 0 = all. The weights of the best evaluation are kept separately (evaluation.keep_best).");
+           "is durable; 0 = all. The weights of the best evaluation are kept separately (evaluation.keep_best).")
+      .ReadIf(when(HasSeveralCheckpoints), "artifact.checkpoint_every above 0, or run.extended_at");
   list.OmittedAt(int64_t{0});
 }
 
@@ -472,7 +481,7 @@ void Visit(FieldList& list, Config& config) {
   Visit(list, config.algorithm, when);
   Visit(list, config.optimizer, when);
   Visit(list, config.evaluation, when);
-  Visit(list, config.artifact);
+  Visit(list, config.artifact, when);
   Visit(list, config.execution, when);
   list.AlsoCalled(kOtherNames);
 }

@@ -10,6 +10,8 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "rl/config/algorithm_choice.h"
+#include "rl/config/reward_choice.h"
+#include "rl/config/workload_traits.h"
 
 namespace reprise::rl {
 namespace {
@@ -116,6 +118,7 @@ absl::Status CheckKeysOfWorkload(const Config& config) {
 absl::Status CheckKeysAreRead(const Config& config) {
   ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
   RETURN_IF_ERROR(RefuseFirst(FindUnread(config)));
+  if (Traits(config).has_completions) RETURN_IF_ERROR(CheckSomeRewardCounts(config.algorithm));
   return CheckIterationsHaveRatios(row);
 }
 

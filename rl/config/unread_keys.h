@@ -19,8 +19,9 @@ absl::StatusOr<std::vector<std::string>> UnreadKeys(const Config& config);
 // advice is about the workload that reads the keys. Pure.
 absl::Status CheckKeysOfWorkload(const Config& config);
 
-// Returns InvalidArgument for the first unread key, with the condition that it needs, and for iterations that the loss
-// would take for one. For configurations that a user writes, not for those of artifacts. Pure.
+// Returns InvalidArgument for the first unread key, with the condition that it needs, for rewards whose weights are all
+// 0, and for iterations that the loss would take for one. For configurations that a user writes, not for those of
+// artifacts. Pure.
 absl::Status CheckKeysAreRead(const Config& config);
 
 // Checks for what run.steps ends too early for: an optimizer.warmup_steps beyond it, with which the learning rate never

@@ -47,6 +47,21 @@ TEST(UnreadKeysTest, KeysOfFactsNeedFactsAndTheBonusNeedsNotes) {
   EXPECT_EQ(message([](MemoryConfig& m) { m.task = "facts", m.store_size = 2, m.answer_reward = 2; }), "");
 }
 
+TEST(UnreadKeysTest, RefusesRewardsThatAllHaveWeightZero) {
+  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.reward_weights = "0"; }), HasSubstr("so that every reward is 0"));
+}
+
+TEST(UnreadKeysTest, RefusesKeysThatDecideNothingInThisRun) {
+  EXPECT_EQ(MessageOf([](Config& c) { c.artifact.keep_checkpoints = 2; }),
+            "artifact.keep_checkpoints is set, but nothing would read it: it needs artifact.checkpoint_every above 0, "
+            "or run.extended_at; or remove it");
+  EXPECT_THAT(MessageOf([](Config& c) { c.evaluation.split_seed = 7; }),
+              HasSubstr("it needs evaluation.held_out_share above 0, or evaluation.path; or remove it"));
+  EXPECT_THAT(
+      MessageOf([](Config& c) { c.run.workload = "memory_agent", c.model.tie_word_embeddings = true; }),
+      HasSubstr("it needs a run.workload other than memory_agent, whose encoder has no output layer; or remove it"));
+}
+
 TEST(UnreadKeysTest, AKeyOfOtherWorkloadsNamesAllThatReadIt) {
   const auto message = [](const std::function<void(Config&)>& choose) {
     return MessageOf([&](Config& config) {
