@@ -104,6 +104,10 @@ std::string ForeignFormat(absl::string_view begin) {
     return "this looks like a JSON text sequence (RFC 7464), whose values begin with the byte 0x1e: remove these, for "
            "example with tr -d '\\036' < FILE > CONVERTED";
   }
+  if (StartsWith(begin, "PAR1")) {
+    return "this looks like Parquet: convert it, for example in Python with "
+           "pandas.read_parquet(\"FILE\").to_json(\"FILE.jsonl\", orient=\"records\", lines=True)";
+  }
   if (StartsWith(begin, "\x89HDF\r\n\x1a\n")) return "this is an HDF5 file";
   if (begin.size() > 1 && begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5) {
     return "this looks like a Python pickle, which is not read: save weights as safetensors";

@@ -37,6 +37,7 @@ TEST(ForeignFormatTest, NamesWhatStandsWhereAnotherFileWasExpected) {
            {{"\xff\xfe\0\0{\0\0\0", 8}, "UTF-32: convert it"},
            {{"{\0\0\0\"\0\0\0", 8}, "UTF-32: convert it"},
            {{"\0\0\0{\0\0\0\"", 8}, "UTF-32: convert it"},
+           {{"PAR1\x15\x04\x15\0", 8}, "Parquet: convert it, for example in Python with pandas.read_parquet("},
            {"\x89HDF\r\n\x1a\n", "an HDF5 file"},
            {"\x80\x04\x95", "a Python pickle"},
            {std::string("{\0\"\0", 4), "UTF-16: convert it"},

@@ -44,7 +44,6 @@ std::string OtherFormat(absl::string_view line, bool ends_early) {
                         "(\"FILE\").to_json(\"FILE.jsonl\", orient=\"records\", lines=True)");
   };
   const absl::string_view text = absl::StripAsciiWhitespace(line);
-  if (absl::StartsWith(text, "PAR1")) return converted("Parquet", "read_parquet");
   const std::string foreign = ForeignFormat(line);
   if (!foreign.empty()) return absl::StrCat("; ", foreign);
   if (absl::StrContains(line, '\0')) return "; this looks like a binary file";
@@ -149,7 +148,9 @@ class LineParser {
   }
 
   absl::StatusOr<std::vector<Task>> Finish() {
+    const bool is_foreign = tasks_.empty() && !ForeignFormat(begun_).empty();
     const absl::Status last = AddLine(begun_);  // a last line needs no newline
+    if (!last.ok() && is_foreign) return last;
     if (!last.ok()) {
       return absl::DataLossError(absl::StrCat(last.message(), "; no newline follows: the file may be truncated"));
     }

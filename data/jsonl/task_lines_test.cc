@@ -182,7 +182,10 @@ TEST(ParseTaskLinesTest, SaysThatAFileMayBeTruncatedWhereItsLastLineIsBroken) {
 TEST(ParseTaskLinesTest, DistinguishesAnotherFormatFromATruncatedFile) {
   EXPECT_THAT(ErrorOf("[{\"prompt\": \"a\", \"answer\": \"b\"}]"),
               AllOf(StartsWith("d.jsonl:1:1: this is not an object"), HasSubstr("looks like a JSON array")));
-  EXPECT_THAT(ErrorOf("PAR1..."), HasSubstr("looks like Parquet"));
+  EXPECT_EQ(ErrorOf("PAR1\xff..."),
+            absl::StrCat("d.jsonl:1:5: not valid JSON; ", kForm,
+                         "; this looks like Parquet: convert it, for example in Python with "
+                         "pandas.read_parquet(\"FILE\").to_json(\"FILE.jsonl\", orient=\"records\", lines=True)"));
 }
 
 TEST(ParseTaskLinesTest, RefusesAFileWithoutProblems) {

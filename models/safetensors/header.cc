@@ -101,9 +101,9 @@ absl::Status ReadMetadata(const JsonValue& value, std::map<std::string, std::str
 }
 
 absl::Status ReadObject(absl::string_view text, SafetensorsHeader& header) {
-  if (text.empty() || text.front() != '{') {
-    return absl::InvalidArgumentError(
-        "the header does not start with {, as the format demands: spaces may only end it");
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == absl::string_view::npos || text[begin] != '{') {
+    return absl::InvalidArgumentError("the header does not start with {, as the format demands");
   }
   ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
   ASSIGN_OR_RETURN(const auto members, document.root().Members());

@@ -41,8 +41,9 @@ struct SafetensorsHeader {
 // Parses the header at the start of `file`, which must be the whole file's bytes. Guarantees for each entry end - begin
 // == elements * element size, unless it has another type than DType's, and that the entries tile [data_start,
 // file.size()). As the format says, the header begins with { and may end with spaces; as in its reference
-// implementation, other members of an entry are passed over. DataLoss if the file breaks a rule of the format, naming
-// what it is instead where that is known (a pointer of Git LFS, GGUF, the text of an error).
+// implementation, white space may also come first, and other members of an entry are passed over. DataLoss if the file
+// breaks a rule of the format, naming what it is instead where that is known (a pointer of Git LFS, GGUF, the text of
+// an error).
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(absl::Span<const std::byte> file);
 
 // Returns the format's name of `dtype`: "F32", "BF16", ...

@@ -133,6 +133,13 @@ TEST(SafetensorsHeaderTest, AnotherElementTypeIsKeptByItsNameAndItsBytesAreCount
   ExpectDataLoss(File(absl::StrCat("{", Entry("a", "F8_E4M3", "[1]", "[2,0]"), "}"), 2), "/a/data_offsets: the second");
 }
 
+// The format demands that { comes first; its reference implementation reads what JSON allows.
+TEST(SafetensorsHeaderTest, WhiteSpaceMayComeFirst) {
+  ASSERT_OK_AND_ASSIGN(const SafetensorsHeader parsed,
+                       Parse(File(absl::StrCat("  \n\t\r{", Entry("a", "U8", "[1]", "[0,1]"), "} "), 1)));
+  EXPECT_EQ(parsed.entries.size(), 1u);
+}
+
 TEST(SafetensorsHeaderTest, OtherMembersOfAnEntryArePassedOver) {
   ASSERT_OK_AND_ASSIGN(
       const SafetensorsHeader parsed,
@@ -143,7 +150,8 @@ TEST(SafetensorsHeaderTest, OtherMembersOfAnEntryArePassedOver) {
 TEST(SafetensorsHeaderTest, RefusesMalformedObjects) {
   const std::string a = Entry("a", "F32", "[1]", "[0,4]");
   ExpectDataLoss(File(absl::StrCat("{", a, ",", a, "}"), 4), "/a: the key appears twice");
-  ExpectDataLoss(File(absl::StrCat(" {", a, "}"), 4), "the header does not start with {");
+  ExpectDataLoss(File(absl::StrCat("\xef\xbb\xbf{", a, "}"), 4), "the header does not start with {");
+  ExpectDataLoss(File("  ", 0), "the header does not start with {");
   ExpectDataLoss(File("", 0), "the header does not start with {");
   ExpectDataLoss(File(absl::StrCat("{", a, "} x"), 4), "not valid JSON");
   ExpectDataLoss(File(R"({"a":{"dtype":"F32","shape":[1]}})", 4), "/a/data_offsets is missing");

@@ -95,7 +95,7 @@ absl::StatusOr<TensorView> SafetensorsFile::Get(absl::string_view name) const {
 absl::Status UnreadableTensor(absl::string_view path, absl::string_view name, absl::string_view type) {
   return absl::UnimplementedError(
       absl::StrCat(path, ": tensor ", name, " has elements of type ", type,
-                   ", which are not read; expected F32, F64, F16, BF16, I64, I32 or U8: take weights that are not "
+                   ", which are not read; expected F32, F64, F16 or BF16: take weights that are not "
                    "quantised"));
 }
 
