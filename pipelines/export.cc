@@ -50,8 +50,20 @@ absl::StatusOr<int64_t> WriteWeights(const ExportFlags& flags, StoredRun run) {
   return chosen->step;
 }
 
+// InvalidArgument for the directory of a run or a sweep, which a model's files do not belong to.
+absl::Status CheckIsNoRun(const std::string& output) {
+  for (const absl::string_view name : {"run.h5", "epochs", "plan.json"}) {
+    if (!PosixFileSystem().Stat(JoinPath(output, name)).ok()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--output ", output, " is the directory of a ",
+                                                   name == "plan.json" ? "sweep" : "run",
+                                                   ", which the model does not belong to: choose another"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, Logger& logger) {
   RETURN_IF_ERROR(CheckIsNoFile(flags.output));
+  RETURN_IF_ERROR(CheckIsNoRun(flags.output));
   ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(flags.run_path, {.any_numeric_contract = true}));
   ASSIGN_OR_RETURN(const std::vector<std::string> unknown, InterpretWeights(flags.run_path, &run));
   if (!unknown.empty()) {

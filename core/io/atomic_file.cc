@@ -85,6 +85,11 @@ absl::Status CreateDirectories(FileSystem& files, absl::string_view path) {
   RETURN_IF_ERROR(CreateDirectories(files, parent));  // names the file in the way, if there is one
   if (!absl::IsNotFound(info.status())) return info.status();
   absl::Status created = files.CreateDirectory(path);
+  if (absl::IsNotFound(created) && files.Stat(parent).ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot create the directory ", path, ": ", parent,
+                                                   " is of a file system that takes no new directories; choose another "
+                                                   "path"));
+  }
   if (!created.ok() && !absl::IsAlreadyExists(created)) return created;
   // Another process may have created it first.
   if (!created.ok() && absl::IsNotFound(files.Stat(path).status())) {

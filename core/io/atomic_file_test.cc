@@ -114,6 +114,13 @@ TEST(CreateDirectoriesTest, RefusesALinkThatLeadsNowhere) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(link + ": it is a link that leads nowhere")));
 }
 
+TEST(CreateDirectoriesTest, RefusesAFileSystemThatTakesNone) {
+  EXPECT_THAT(CreateDirectories(PosixFileSystem(), "/proc/runs/a"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "cannot create the directory /proc/runs: /proc is of a file system that takes no new "
+                       "directories; choose another path"));
+}
+
 TEST(CreateDirectoriesTest, ReportsEveryCallThatFails) {
   FakeFileSystem counted;
   ASSERT_OK(CreateDirectories(counted, "/a/b"));

@@ -21,6 +21,7 @@ absl::StatusCode CodeOfErrno(int error_number) {
     case EISDIR:
     case ELOOP:
     case ENAMETOOLONG:
+    case ENXIO:
       return absl::StatusCode::kInvalidArgument;
     case ENOSPC:
     case EDQUOT:
@@ -46,6 +47,8 @@ absl::string_view RemedyOf(int error_number) {
       return "; links lead in a circle: remove one of them, or correct the path";
     case ENAMETOOLONG:
       return "; choose a shorter name";
+    case ENXIO:
+      return "; it is a socket, a pipe that nothing reads, or a device that does not exist: give the path of a file";
     default:
       return "";
   }

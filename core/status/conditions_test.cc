@@ -32,7 +32,7 @@ TEST(FileErrorTest, IsAnInputErrorWhenTheFileIsMissingAndAnIoErrorWhenTheDiskFai
 }
 
 TEST(FileErrorTest, IsAWrongPathWhereTheNameCannotBeOne) {
-  for (int error : {ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG}) {
+  for (int error : {ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, ENXIO}) {
     EXPECT_EQ(ExitCodeOf(FileError(error, "open", "/a/b")), 64) << error;
     EXPECT_FALSE(IsFileError(FileError(error, "open", "/a/b"))) << error;
   }

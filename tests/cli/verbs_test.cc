@@ -207,6 +207,12 @@ TEST(ExternalModelTest, ARunThatStartedFromAModelNeedsThatModel) {
                         "the run started from a model that is not stored in it; give its directory: --model DIR"));
   EXPECT_EQ(RunVerb("export", {file, "--output", output, "--model", model, "--quiet"}).exit_code, 0);
   EXPECT_EQ(Contents(output + "/model.safetensors"), Contents(run + "/model/model.safetensors"));
+  EXPECT_THAT(RunVerb("export", {file, "--output", run, "--model", model}),
+              FailsWith("export", 64,
+                        "--output " + run +
+                            " is the directory of a run, which the model does not belong to: choose "
+                            "another"));
+  EXPECT_FALSE(std::filesystem::exists(run + "/config.json"));
   EXPECT_EQ(Contents(output + "/config.json"), Contents(run + "/model/config.json"));
   for (const std::string& exported : {output, run + "/model"}) {
     EXPECT_EQ(Contents(exported + "/chat_template.jinja"), "{{ messages }}");
