@@ -29,6 +29,7 @@
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/stored_weights.h"
 #include "pipelines/sweeps/stage_progress.h"
+#include "pipelines/sweeps/stored_plan.h"
 #include "pipelines/sweeps/sweep_folder.h"
 #include "pipelines/sweeps/trial_outcome.h"
 #include "pipelines/sweeps/verify_sweep.h"
@@ -118,8 +119,12 @@ absl::StatusOr<StepRange> StepRangeOf(const ReproduceFlags& flags, const StoredR
     return absl::InvalidArgumentError(
         absl::StrCat("--from-step ", flags.from_step, ": the run's last training step is ", run.last_training_step));
   }
-  if (flags.steps > 0 && flags.steps <= range.last_step - flags.from_step) {
-    range.last_step = flags.from_step - 1 + flags.steps;
+  const int64_t left = range.last_step - flags.from_step + 1;
+  if (flags.steps > 0 && flags.steps < left) range.last_step = flags.from_step - 1 + flags.steps;
+  if (flags.steps > left && logger != nullptr) {
+    logger->Warning(
+        absl::StrCat("--steps ", flags.steps, ": from step ", flags.from_step, " on the run has ", left,
+                     left == 1 ? " training step, which is checked" : " training steps, which are checked"));
   }
   ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(config));
   const bool serves = rl::CheckpointsAreStates(config, choices);
@@ -284,6 +289,32 @@ absl::StatusOr<ReproduceFlags> FlagsForTrial(ReproduceFlags flags, const std::st
   return flags;
 }
 
+// InvalidArgument for an option that none of the trials reads. A run is opened only until each option has been read.
+absl::Status CheckOptionsAreRead(const ReproduceFlags& flags) {
+  std::vector<std::pair<std::string, std::string>> unread;  // the option, and what no trial has
+  for (const auto& [flag, given] : {std::pair("--model", &flags.model_paths),
+                                    {"--data", &flags.data_paths},
+                                    {"--held-out", &flags.held_out_paths}}) {
+    const rl::PathKey& key = rl::PathKeyOf(flag, rl::Config());
+    if (!given->empty()) unread.emplace_back(flag, absl::StrCat("read a ", key.what));
+  }
+  if (!flags.process_command.empty()) unread.emplace_back("--process-command", "asked an external process");
+  if (unread.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const StoredPlan plan, ReadPlan(PosixFileSystem(), flags.run_path));
+  for (const PlannedTrial& trial : plan.trials) {
+    const std::string path = JoinPath(TrialDirectory(flags.run_path, trial.name), "run.h5");
+    if (!PosixFileSystem().Stat(path).ok()) continue;  // it has failed
+    ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(path));
+    std::erase_if(unread, [&](const auto& option) {
+      if (option.first == "--process-command") return !run.config.process.command.empty();
+      return !rl::PathKeyOf(option.first, run.config).path(run.config).empty();
+    });
+    if (unread.empty()) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(unread[0].first, ": no trial of the sweep has ", unread[0].second, ": remove ", unread[0].first));
+}
+
 void PrintSweepVerdict(const SweepCheck& check, const std::string& difference, int64_t steps, bool json) {
   if (json) {
     nlohmann::ordered_json verdict = {{"event", "verdict"},     {"pass", difference.empty()},
@@ -330,6 +361,9 @@ absl::StatusOr<int> ReproduceSweep(const ReproduceFlags& flags, const CommonFlag
   absl::StatusOr<SweepCheck> found = SweepCheck();
   if (comm.rank() == 0) {
     found = CheckSweep(PosixFileSystem(), flags.run_path, flags.samples.value_or(kSamples), report);
+    if (found.ok() && found->difference.empty()) {
+      if (absl::Status status = CheckOptionsAreRead(flags); !status.ok()) found = std::move(status);
+    }
   }
   ASSIGN_OR_RETURN(SweepCheck check, AgreeOk(comm, std::move(found)));
   RETURN_IF_ERROR(ShareCheck(comm, &check));

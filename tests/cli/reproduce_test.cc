@@ -88,6 +88,9 @@ TEST(ReproduceTest, APartOfARunStartsFromTheCheckpointBeforeIt) {
   EXPECT_EQ(check({"--from-step", "5", "--steps", "1"}), 1);
   EXPECT_EQ(check({"--steps", "3"}), 5);
   EXPECT_EQ(check({"--from-step", "6", "--steps", "9", "--mode", "regenerate"}), 1);
+  EXPECT_THAT(RunVerb("reproduce", {file, "--from-step", "5", "--steps", "99"}).err,
+              HasSubstr("--steps 99: from step 5 on the run has 2 training steps, which are checked"));
+  EXPECT_EQ(RunVerb("reproduce", {file, "--from-step", "5", "--steps", "2"}).err.find("--steps"), std::string::npos);
   EXPECT_EQ(RunVerb("reproduce", {file, "--from-step", "4"}).err.find("starting from the checkpoint of step 2"), 0u);
   EXPECT_EQ(
       RunVerb("reproduce", {file, "--from-step", "2"})

@@ -115,6 +115,13 @@ TEST(SweepFolderTest, EachTrialTakesOfSeveralDataFilesTheOneThatItHasRead) {
                                      " leads to the file of problems that the run has read: give it, too, by --data")));
   EXPECT_EQ(RunVerb("reproduce", {directory, "--quiet", "--data", a}).exit_code, 64);
   EXPECT_EQ(RunVerb("reproduce", {run, "--quiet", "--data", a, "--data", b}).exit_code, 0) << "a run as well";
+  for (const auto& [option, what] :
+       std::vector<std::pair<std::string, std::string>>{{"--model", "read a model directory"},
+                                                        {"--held-out", "read a file of held-out problems"},
+                                                        {"--process-command", "asked an external process"}}) {
+    EXPECT_THAT(RunVerb("reproduce", {directory, "--quiet", "--data", a, "--data", b, option, "x"}),
+                FailsWith("reproduce", 64, option + ": no trial of the sweep has " + what + ": remove " + option));
+  }
 }
 
 // Whoever can write to the folder must not lead the sweep out of it, nor stop it without a word.
