@@ -44,8 +44,9 @@ std::mutex& CompilerMutex() {
 
 // The steps that searches of this thread took over characters. Oniguruma asks the encoding for the length of each
 // character that it compares with a class, and limits nothing but steps back: without this a search that looks at the
-// rest of the text from each place would take a time that is quadratic. Literal characters are not counted; their
-// number at a place is limited by the pattern's size.
+// rest of the text from each place would take a time that is quadratic. Literal characters are not counted: their
+// number at a place is limited by the pattern's size, except where literals alone are repeated and what follows them
+// decides without a step back. Such a pattern ("a+b|a") takes a quadratic time in a long run of them.
 thread_local int64_t character_steps = 0;
 
 int CountingLength(const OnigUChar* character) {
