@@ -63,6 +63,7 @@ void PrintAsJson(const EvaluationReport& report) {
                                  {"problems", report.problems},
                                  {"samples", report.samples},
                                  {"held_out", report.held_out}};
+  if (!report.remark.empty()) line["remark"] = report.remark;
   for (const auto& [name, value] : report.metrics) line[name] = value;
   if (!report.transcript.empty()) line["transcript"] = report.transcript;
   PrintJsonLine(line);

@@ -13,10 +13,11 @@
 #include "core/status/status_macros.h"
 #include "data/artifact/find_run.h"
 #include "models/olmoe/weights.h"
-#include "pipelines/held_out_of.h"
+#include "pipelines/stored/held_out_of.h"
 #include "pipelines/stored/of_sweep.h"
 #include "pipelines/stored/stored_run.h"
 #include "rl/completions/data_file.h"
+#include "rl/completions/model_files.h"
 #include "rl/completions/prepared_completions.h"
 #include "rl/config/check.h"
 #include "rl/config/workload_traits.h"
@@ -32,9 +33,6 @@ namespace {
 
 constexpr absl::string_view kTensorOfActionHead = "action_head.0.weight";  // of a memory agent's export
 constexpr absl::string_view kTensorOfThoughts = "mixing_head.0.weight";    // of a quiet_star run's
-
-constexpr absl::string_view kOtherWeights =
-    "the run started from another run's weights: whether that one was trained on them is unknown";
 
 RunReaderOptions AnyContract() { return {.any_numeric_contract = true}; }  // weights do not depend on it
 
@@ -188,13 +186,6 @@ absl::Status JudgeHeldOut(const EvaluationTarget& target, const std::set<std::st
   return absl::OkStatus();
 }
 
-// A run's records do not contain its initial weights.
-bool BeganWithOtherWeights(const StoredRun& run) {
-  const std::vector<ExternalFile>& files = run.reader->header().external_files;
-  return std::any_of(files.begin(), files.end(),
-                     [](const ExternalFile& file) { return file.name == rl::kInitialWeightsName; });
-}
-
 // Sets the command of the external process on this machine.
 absl::Status TakeProcessCommand(const EvaluationRequest& request, rl::Config* config) {
   if (request.process_command.empty()) return absl::OkStatus();
@@ -328,25 +319,57 @@ absl::Status TakeTask(const EvaluationRequest& request, const EvaluationTarget& 
   return absl::OkStatus();
 }
 
-// Withdraws that the problems are held out unless what the directory says of its training proves it: a configuration
-// may name other problems than the run that wrote the model, or split them in another way.
-absl::Status JudgeOrigin(const EvaluationTarget& target, EvaluatedModel* model) {
-  if (!model->held_out || (target.origin.ok() && !*target.origin)) return absl::OkStatus();
-  std::string why = absl::StrCat("what it was trained on is unknown, as its ", kModelTaskFile, " cannot be read");
-  if (target.origin.ok()) {
-    const ModelTask& origin = **target.origin;
-    const bool has_tasks = rl::Traits(target.config).has_completions;
-    ASSIGN_OR_RETURN(why, has_tasks ? WhyNotHeldOut(origin, model->parts, model->tasks)
-                                    : absl::StatusOr<std::string>(WhyNotHeldOut(origin, target.config)));
-    const bool began_with_others = std::any_of(origin.files.begin(), origin.files.end(), [](const ExternalFile& file) {
-      return file.name == rl::kInitialWeightsName;
-    });
-    if (why.empty() && began_with_others) model->remark = std::string(kOtherWeights);
-  }
-  if (why.empty()) return absl::OkStatus();
+// Withdraws that the problems are held out, for a reason; without one, leaves it as it is.
+void Withdraw(const std::string& why, EvaluatedModel* model) {
+  if (why.empty()) return;
   model->held_out = false;
   model->remark = why;
   model->parts.warnings.push_back(absl::StrCat("these problems are not called held out: ", why));
+}
+
+// The same for weights that began with those of another run, which the remark alone tells.
+void WithdrawForOtherWeights(EvaluatedModel* model) {
+  model->held_out = false;
+  model->remark = WhyOtherWeights();
+}
+
+// Withdraws that the problems are held out unless what the directory says of its training proves it: a configuration
+// may name other problems than the run that wrote the model, or split them in another way, and earlier runs may have
+// been trained on them.
+absl::Status JudgeOrigin(const EvaluationTarget& target, EvaluatedModel* model) {
+  if (!model->held_out || (target.origin.ok() && !*target.origin)) return absl::OkStatus();
+  if (!target.origin.ok()) {
+    Withdraw(absl::StrCat("what it was trained on is unknown, as its ", rl::kModelTaskFile, " cannot be read"), model);
+    return absl::OkStatus();
+  }
+  const ModelTask& origin = **target.origin;
+  const EvaluatedTasks evaluated = {target.config, model->parts, model->tasks};
+  ASSIGN_OR_RETURN(std::string why, WhyNotHeldOut(origin, evaluated));
+  if (why.empty() && BeganWithOtherWeights(origin.files)) {
+    WithdrawForOtherWeights(model);
+    return absl::OkStatus();
+  }
+  if (why.empty()) {
+    ASSIGN_OR_RETURN(why, WhyNotHeldOutBefore(origin.earlier, evaluated));
+  }
+  Withdraw(why, model);
+  return absl::OkStatus();
+}
+
+// Withdraws it for a run, whose records prove what it was trained on itself, unless the weights with which it began are
+// its own, or those of a model whose directory proves it of the runs that trained that.
+absl::Status JudgeFirstWeights(const EvaluationTarget& target, const StoredRun& run, EvaluatedModel* model) {
+  if (!model->held_out) return absl::OkStatus();
+  if (BeganWithOtherWeights(run.reader->header().external_files)) {
+    WithdrawForOtherWeights(model);
+    return absl::OkStatus();
+  }
+  const std::string& path = target.config.model.path;
+  ASSIGN_OR_RETURN(const std::vector<StoredTraining> trainings,
+                   ReadTrainings(PosixFileSystem(), path, model->parts.external_files));
+  ASSIGN_OR_RETURN(const std::vector<ModelTask> earlier, InterpretTrainings(path, trainings));
+  ASSIGN_OR_RETURN(const std::string why, WhyNotHeldOutBefore(earlier, {target.config, model->parts, model->tasks}));
+  Withdraw(why, model);
   return absl::OkStatus();
 }
 
@@ -416,9 +439,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
   RETURN_IF_ERROR(SelectTasks(target, &model));
   ASSIGN_OR_RETURN(const std::set<std::string> prompts, PromptsToTrainOn(run, target, model));
   RETURN_IF_ERROR(JudgeHeldOut(target, prompts, &model));
-  if (model.held_out && BeganWithOtherWeights(run)) {
-    model.remark = std::string(kOtherWeights);
-  }
+  RETURN_IF_ERROR(JudgeFirstWeights(target, run, &model));
   ASSIGN_OR_RETURN(model.stored, StoredEvaluation(request, target.config, run, model.step));
   if (model.stored) {
     model.parts.workload->process()->Fail(absl::FailedPreconditionError("stored replies replace the external process"));
@@ -446,7 +467,7 @@ absl::StatusOr<EvaluatedModel> LoadPolicy(const EvaluationRequest& request, cons
   }
   StoredRun run;
   RETURN_IF_ERROR(TakeWeights(request, target, ranks_on_this_machine, &run, &model));
-  if (model.held_out && BeganWithOtherWeights(run)) model.remark = std::string(kOtherWeights);
+  RETURN_IF_ERROR(JudgeFirstWeights(target, run, &model));
   RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
   return model;
 }

@@ -47,8 +47,8 @@ struct EvaluatedModel {
   rl::RunParts parts;  // whose model has the requested weights
   int64_t step = 0;    // the training step of the weights; 0: a model directory
   std::vector<rl::TaskRecord> tasks;
-  // Whether a file or a share excludes the tasks from training and, as far as is known, none was trained on. If not, or
-  // if it is uncertain, `remark` gives the reason.
+  // Whether a file or a share excludes the tasks from training and none was trained on, by this run or by an earlier
+  // one of its weights, as far as they are of this program. If not, or if it is uncertain, `remark` gives the reason.
   bool held_out = false;
   std::string remark = {};
   // The external process's replies, if the run has already evaluated these weights in the same way: it is then not

@@ -36,14 +36,15 @@ absl::StatusOr<int64_t> WriteWeights(const ExportFlags& flags, StoredRun run) {
   RETURN_IF_ERROR(CheckPathsAreGiven(config, {"--model"}));
   ASSIGN_OR_RETURN(const std::vector<rl::ExternalFile> files, rl::DigestModelFiles(config.model));
   RETURN_IF_ERROR(CheckSameFiles(run, files));
+  FileSystem& disk = PosixFileSystem();
+  ASSIGN_OR_RETURN(const std::vector<StoredTraining> earlier, ReadTrainings(disk, config.model.path, files));
   const rl::WorkloadKind& kind = rl::KindOf(config);
   ASSIGN_OR_RETURN(const FlatLayout layout, kind.layout(config));
   const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(flags.step, layout, &run);
   if (!chosen.ok()) return WithContext(chosen.status(), flags.run_path);
-  FileSystem& disk = PosixFileSystem();
   RETURN_IF_ERROR(CreateDirectories(disk, flags.output));
   RETURN_IF_ERROR(models::RequireNoModel(disk, flags.output));
-  RETURN_IF_ERROR(WriteModelTask(disk, flags.output, run.reader->header(), run.reader->numeric_contract()));
+  RETURN_IF_ERROR(WriteModelTask(disk, flags.output, run.reader->header(), run.reader->numeric_contract(), earlier));
   const absl::Status exported = kind.export_weights(config, chosen->weights, disk, flags.output);
   if (!exported.ok()) RemoveModelTask(disk, flags.output);
   RETURN_IF_ERROR(exported);

@@ -12,6 +12,7 @@
 #include "pipelines/estimate/traffic_estimate.h"
 #include "pipelines/program/configuration.h"
 #include "pipelines/program/program.h"
+#include "pipelines/stored/held_out_of.h"
 #include "rl/completions/model_files.h"
 #include "rl/config/unread_keys.h"
 #include "rl/config/workload_traits.h"
@@ -115,7 +116,8 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
                      estimate(config, flags.ranks, rl::ThreadsOf(config.execution, static_cast<int>(flags.ranks))));
     PrintCost(config, choices, cost, flags.ranks, common.json, logger);
   }
-  ASSIGN_OR_RETURN(const rl::RunParts parts, rl::PrepareRun(config, static_cast<int>(flags.ranks)));
+  ASSIGN_OR_RETURN(rl::RunParts parts, rl::PrepareRun(config, static_cast<int>(flags.ranks)));
+  RETURN_IF_ERROR(JudgeBaseModel(config, &parts).status());
   for (const std::string& warning : parts.warnings) logger.Warning(warning);
   RETURN_IF_ERROR(parts.workload->TryProgram(config));
   if (common.json) {

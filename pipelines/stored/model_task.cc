@@ -8,49 +8,95 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/digest/sha256.h"
 #include "core/io/atomic_file.h"
+#include "core/io/optional_file.h"
 #include "core/io/read_file.h"
 #include "core/json/json.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/stored/stored_run.h"
+#include "rl/completions/model_files.h"
 
 namespace reprise {
 namespace {
 
-constexpr int64_t kFormat = 1, kMostBytes = int64_t{1} << 24;
+constexpr int64_t kFormat = 1;
 
-constexpr absl::string_view kMembers[] = {"format", "numeric_contract", "config", "files"};
+// A model that a run starts from must leave room for that run in the file of its own model.
+constexpr size_t kMostTrainings = 1000, kMostBytesOfBase = rl::kMostModelTaskBytes / 2;
 
-absl::StatusOr<ModelTask> Parse(const std::string& text) {
-  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
-  ASSIGN_OR_RETURN(const JsonValue format, document.root().Get("format"));
-  RETURN_IF_ERROR(format.Integer(kFormat, kFormat).status());
-  ASSIGN_OR_RETURN(const auto all, document.root().Members());
-  for (const auto& [name, value] : all) {
-    if (std::find(std::begin(kMembers), std::end(kMembers), name) != std::end(kMembers)) continue;
+constexpr absl::string_view kEarlier = "earlier_runs";
+constexpr absl::string_view kMembers[] = {"format", "numeric_contract", "config", "files", kEarlier};
+constexpr absl::string_view kMembersOfEarlier[] = {"numeric_contract", "config", "files"};
+
+constexpr absl::string_view kWithoutFile = "; --config FILE evaluates the model without this file";
+constexpr absl::string_view kWriteAnew =
+    "; ./reprise export writes it anew from the model's run, and a file that no run wrote belongs elsewhere";
+
+absl::Status CheckMembers(const JsonValue& value, absl::Span<const absl::string_view> known) {
+  ASSIGN_OR_RETURN(const auto all, value.Members());
+  for (const auto& [name, member] : all) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     return absl::DataLossError(absl::StrCat("it has the unknown member \"", name, "\": remove it"));
   }
-  ModelTask task;
-  ASSIGN_OR_RETURN(const JsonValue contract, document.root().Get("numeric_contract"));
-  ASSIGN_OR_RETURN(task.numeric_contract, contract.Integer(1, std::numeric_limits<int64_t>::max()));
-  ASSIGN_OR_RETURN(const JsonValue config, document.root().Get("config"));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StoredTraining> ParseTraining(const JsonValue& value) {
+  StoredTraining training;
+  ASSIGN_OR_RETURN(const JsonValue contract, value.Get("numeric_contract"));
+  ASSIGN_OR_RETURN(training.numeric_contract, contract.Integer(1, std::numeric_limits<int64_t>::max()));
+  ASSIGN_OR_RETURN(const JsonValue config, value.Get("config"));
   ASSIGN_OR_RETURN(const absl::string_view config_text, config.String());
-  ASSIGN_OR_RETURN(task.config, StoredConfigOf(std::string(config_text)));
-  ASSIGN_OR_RETURN(const JsonValue files, document.root().Get("files"));
+  training.config_text = std::string(config_text);
+  ASSIGN_OR_RETURN(const JsonValue files, value.Get("files"));
   ASSIGN_OR_RETURN(const auto members, files.Members());
-  for (const auto& [name, value] : members) {
-    ASSIGN_OR_RETURN(const absl::string_view hex, value.String());
+  for (const auto& [name, digest] : members) {
+    ASSIGN_OR_RETURN(const absl::string_view hex, digest.String());
     ASSIGN_OR_RETURN(const Digest sha256, DigestFromHex(hex));
-    task.files.push_back({std::string(name), sha256});
+    training.files.push_back({std::string(name), sha256});
   }
+  return training;
+}
+
+// Returns the run that wrote the file, and those before it.
+absl::StatusOr<std::vector<StoredTraining>> Parse(const std::string& text) {
+  ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
+  const JsonValue root = document.root();
+  ASSIGN_OR_RETURN(const JsonValue format, root.Get("format"));
+  RETURN_IF_ERROR(format.Integer(kFormat, kFormat).status());
+  RETURN_IF_ERROR(CheckMembers(root, kMembers));
+  std::vector<StoredTraining> trainings;
+  ASSIGN_OR_RETURN(trainings.emplace_back(), ParseTraining(root));
+  const std::optional<JsonValue> earlier = root.Find(kEarlier);
+  if (!earlier) return trainings;
+  ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, earlier->Elements());
+  if (elements.size() >= kMostTrainings) {
+    return absl::DataLossError(
+        absl::StrCat(earlier->place(), " has ", elements.size(), " runs; expected at most ", kMostTrainings - 1));
+  }
+  for (const JsonValue& element : elements) {
+    RETURN_IF_ERROR(CheckMembers(element, kMembersOfEarlier));
+    ASSIGN_OR_RETURN(trainings.emplace_back(), ParseTraining(element));
+  }
+  return trainings;
+}
+
+absl::StatusOr<ModelTask> Interpret(const StoredTraining& training) {
+  ModelTask task = {.numeric_contract = training.numeric_contract, .config = {}, .files = training.files};
+  ASSIGN_OR_RETURN(task.config, StoredConfigOf(training.config_text));
   return task;
+}
+
+absl::Status Damaged(const std::string& path, const absl::Status& status, absl::string_view remedy) {
+  return absl::DataLossError(absl::StrCat(path, ": ", status.message(), remedy));
 }
 
 // Also of a run whose configuration this program does not know.
 bool IsOfARun(FileSystem& files, const std::string& path) {
-  const absl::StatusOr<std::string> text = ReadFile(files, path, kMostBytes);
+  const absl::StatusOr<std::string> text = ReadFile(files, path, rl::kMostModelTaskBytes);
   if (!text.ok()) return false;
   const absl::StatusOr<JsonDocument> document = JsonDocument::Parse(*text);
   if (!document.ok()) return false;
@@ -58,18 +104,28 @@ bool IsOfARun(FileSystem& files, const std::string& path) {
          document->root().Get("files").ok();
 }
 
+nlohmann::ordered_json ToJson(const StoredTraining& training) {
+  nlohmann::ordered_json digests = nlohmann::ordered_json::object();
+  for (const ExternalFile& file : training.files) digests[file.name] = ToHex(file.sha256);
+  return {{"numeric_contract", training.numeric_contract}, {"config", training.config_text}, {"files", digests}};
+}
+
 }  // namespace
 
 absl::Status WriteModelTask(FileSystem& files, const std::string& directory, const RunHeader& header,
-                            int64_t numeric_contract) {
-  nlohmann::ordered_json digests = nlohmann::ordered_json::object();
+                            int64_t numeric_contract, const std::vector<StoredTraining>& earlier) {
+  StoredTraining own = {numeric_contract, header.config_text, {}};
   for (const ExternalFile& file : header.external_files) {
-    if (!absl::StartsWith(file.name, "model/")) digests[file.name] = ToHex(file.sha256);
+    if (!absl::StartsWith(file.name, "model/")) own.files.push_back(file);
   }
-  const nlohmann::ordered_json task = {
-      {"format", kFormat}, {"numeric_contract", numeric_contract}, {"config", header.config_text}, {"files", digests}};
+  nlohmann::ordered_json task = {{"format", kFormat}};
+  task.update(ToJson(own));
+  // Rounds with one configuration and the same files count once.
+  for (auto each = earlier.begin(); each != earlier.end(); ++each) {
+    if (std::find(earlier.begin(), each, *each) == each) task[std::string(kEarlier)].push_back(ToJson(*each));
+  }
   RETURN_IF_ERROR(CreateDirectories(files, directory));
-  const std::string path = JoinPath(directory, kModelTaskFile);
+  const std::string path = JoinPath(directory, rl::kModelTaskFile);
   ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
   if (exists && !IsOfARun(files, path)) {
     return absl::AlreadyExistsError(absl::StrCat(path, " exists, and no run wrote it: choose another directory"));
@@ -79,18 +135,54 @@ absl::Status WriteModelTask(FileSystem& files, const std::string& directory, con
 }
 
 void RemoveModelTask(FileSystem& files, const std::string& directory) {
-  files.Unlink(JoinPath(directory, kModelTaskFile)).IgnoreError();
+  files.Unlink(JoinPath(directory, rl::kModelTaskFile)).IgnoreError();
 }
 
 absl::StatusOr<std::optional<ModelTask>> ReadModelTask(FileSystem& files, const std::string& directory) {
-  const std::string path = JoinPath(directory, kModelTaskFile);
-  ASSIGN_OR_RETURN(const bool exists, Exists(files, path));
-  if (!exists) return std::nullopt;
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(files, path, kMostBytes));
-  absl::StatusOr<ModelTask> task = Parse(text);
-  if (task.ok()) return *std::move(task);
-  return absl::DataLossError(
-      absl::StrCat(path, ": ", task.status().message(), "; --config FILE evaluates the model without this file"));
+  const std::string path = JoinPath(directory, rl::kModelTaskFile);
+  ASSIGN_OR_RETURN(const bool is_present, IsPresent(path));
+  if (!is_present) return std::nullopt;
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(files, path, rl::kMostModelTaskBytes));
+  const absl::StatusOr<std::vector<StoredTraining>> trainings = Parse(text);
+  if (!trainings.ok()) return Damaged(path, trainings.status(), kWithoutFile);
+  std::vector<ModelTask> tasks;
+  for (const StoredTraining& training : *trainings) {
+    absl::StatusOr<ModelTask> task = Interpret(training);
+    if (!task.ok()) return Damaged(path, task.status(), kWithoutFile);
+    tasks.push_back(*std::move(task));
+  }
+  ModelTask own = std::move(tasks.front());
+  own.earlier.assign(std::make_move_iterator(tasks.begin() + 1), std::make_move_iterator(tasks.end()));
+  return own;
+}
+
+absl::StatusOr<std::vector<StoredTraining>> ReadTrainings(FileSystem& files, const std::string& directory,
+                                                          absl::Span<const rl::ExternalFile> digested) {
+  const auto file = std::find_if(digested.begin(), digested.end(),
+                                 [](const rl::ExternalFile& each) { return each.name == rl::kModelTaskName; });
+  if (file == digested.end()) return std::vector<StoredTraining>();
+  const std::string path = JoinPath(directory, rl::kModelTaskFile);
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(files, path, kMostBytesOfBase));
+  if (Sha256(text) != file->sha256) {
+    return absl::UnavailableError(absl::StrCat(path, " was changed while it was read: try again"));
+  }
+  absl::StatusOr<std::vector<StoredTraining>> trainings = Parse(text);
+  if (trainings.ok() && trainings->size() >= kMostTrainings) {
+    trainings = absl::DataLossError(absl::StrCat("it has ", trainings->size(), " runs, and no room for another"));
+  }
+  if (!trainings.ok()) return Damaged(path, trainings.status(), kWriteAnew);
+  return trainings;
+}
+
+absl::StatusOr<std::vector<ModelTask>> InterpretTrainings(const std::string& directory,
+                                                          const std::vector<StoredTraining>& trainings) {
+  std::vector<ModelTask> tasks;
+  for (const StoredTraining& training : trainings) {
+    absl::StatusOr<ModelTask> task = Interpret(training);
+    if (!task.ok()) return Damaged(JoinPath(directory, rl::kModelTaskFile), task.status(), kWriteAnew);
+    tasks.push_back(*std::move(task));
+  }
+  return tasks;
 }
 
 }  // namespace reprise

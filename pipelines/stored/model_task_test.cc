@@ -1,12 +1,15 @@
 #include "pipelines/stored/model_task.h"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/io/atomic_file.h"
 #include "core/io/read_file.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/completions/model_files.h"
 #include "rl/config/load.h"
 
 namespace reprise {
@@ -33,8 +36,8 @@ TEST(ModelTaskTest, ReturnsWhatWasWritten) {
   rl::Config config;
   config.data.path = "external";
   config.algorithm.reward = "character_match";
-  ASSERT_OK(WriteModelTask(Files(), directory, HeaderOf(rl::Config()), 1));
-  ASSERT_OK(WriteModelTask(Files(), directory, HeaderOf(config), 2));  // in place of the other
+  ASSERT_OK(WriteModelTask(Files(), directory, HeaderOf(rl::Config()), 1, {}));
+  ASSERT_OK(WriteModelTask(Files(), directory, HeaderOf(config), 2, {}));  // in place of the other
   ASSERT_OK_AND_ASSIGN(const std::optional<ModelTask> task, ReadModelTask(Files(), directory));
   ASSERT_TRUE(task.has_value());
   EXPECT_EQ(task->numeric_contract, 2);
@@ -44,11 +47,50 @@ TEST(ModelTaskTest, ReturnsWhatWasWritten) {
   EXPECT_EQ(task->files, (std::vector<ExternalFile>{{"data/problems", Sha256("problems")}}));
 }
 
+// Writes the model of a run that began with another, and returns its directory.
+std::string ModelOn(const std::string& base, const std::string& reward) {
+  rl::Config config;
+  config.algorithm.reward = reward;
+  std::string directory = absl::StrCat(NewPath(), "/model");
+  std::vector<StoredTraining> trainings;
+  if (!base.empty()) {
+    const std::string text = ReadFile(Files(), base + "/reprise.json", rl::kMostModelTaskBytes).value();
+    trainings = ReadTrainings(Files(), base, {{std::string(rl::kModelTaskName), Sha256(text)}}).value();
+  }
+  EXPECT_OK(WriteModelTask(Files(), directory, HeaderOf(config), 2, trainings));
+  return directory;
+}
+
+TEST(ModelTaskTest, ListsTheRunsThatTrainedTheModelBeforeTheLastFirst) {
+  const std::string first = ModelOn("", "exact_match"), second = ModelOn(first, "character_match");
+  const std::string third = ModelOn(second, "exact_match character_match");
+  ASSERT_OK_AND_ASSIGN(const std::optional<ModelTask> task, ReadModelTask(Files(), third));
+  ASSERT_EQ(task->earlier.size(), 2u);
+  EXPECT_EQ(task->config.algorithm.reward, "exact_match character_match");
+  EXPECT_EQ(task->earlier[0].config.algorithm.reward, "character_match");
+  EXPECT_EQ(task->earlier[1].config.algorithm.reward, "exact_match");
+  EXPECT_EQ(task->earlier[1].files, (std::vector<ExternalFile>{{"data/problems", Sha256("problems")}}));
+  // Another round with a configuration that has been is not listed again.
+  ASSERT_OK_AND_ASSIGN(const std::optional<ModelTask> again, ReadModelTask(Files(), ModelOn(third, "exact_match")));
+  ASSERT_OK_AND_ASSIGN(const std::optional<ModelTask> more,
+                       ReadModelTask(Files(), ModelOn(ModelOn(third, "exact_match"), "exact_match")));
+  EXPECT_EQ(again->earlier.size(), 3u);
+  EXPECT_EQ(more->earlier.size(), 3u);
+}
+
+TEST(ModelTaskTest, TheTrainingsOfAModelAreThoseOfTheFileThatWasDigested) {
+  const std::string model = ModelOn("", "exact_match");
+  ASSERT_OK_AND_ASSIGN(const std::vector<StoredTraining> none, ReadTrainings(Files(), model, {}));
+  EXPECT_TRUE(none.empty());
+  EXPECT_THAT(ReadTrainings(Files(), model, {{std::string(rl::kModelTaskName), Sha256("other")}}).status(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("was changed while it was read: try again")));
+}
+
 TEST(ModelTaskTest, AFileThatNoRunWroteStays) {
   const std::string directory = NewPath(), path = directory + "/reprise.json", mine = "{\"mine\": 1}";
   ASSERT_OK(CreateDirectories(Files(), directory));
   ASSERT_OK(WriteFileAtomically(Files(), path, mine));
-  EXPECT_THAT(WriteModelTask(Files(), directory, HeaderOf(rl::Config()), 1),
+  EXPECT_THAT(WriteModelTask(Files(), directory, HeaderOf(rl::Config()), 1, {}),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("no run wrote it")));
   EXPECT_EQ(ReadFile(Files(), path, 100).value_or(""), mine);
 }

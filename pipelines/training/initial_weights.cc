@@ -21,6 +21,7 @@
 #include "models/olmoe/peft_directory.h"
 #include "pipelines/stored/known_config.h"
 #include "pipelines/stored/stored_weights.h"
+#include "rl/completions/model_files.h"
 #include "rl/config/config.h"
 #include "rl/config/workload_traits.h"
 #include "rl/run/prepare.h"
@@ -67,6 +68,16 @@ void WarnOfTrainedOn(const std::string& text, const StoredRun& run, int64_t step
                      rl::RunParts* parts) {
   if (config.evaluation.path.empty() && config.evaluation.held_out_share == 0) return;
   const auto [tasks, known] = parts->workload->CountHeldOut(config, PromptsUpTo(run, step));
+  const std::vector<ExternalFile>& files = run.reader->header().external_files;
+  const bool was_trained_before = std::any_of(files.begin(), files.end(), [](const ExternalFile& file) {
+    return file.name == rl::kInitialWeightsName || file.name == rl::kModelTaskName;
+  });
+  if (known == 0 && was_trained_before) {
+    parts->warnings.push_back(
+        absl::StrCat("--init-from ", text,
+                     ": that run started from weights that another run had trained, and whether on problems "
+                     "that this one evaluates is not checked"));
+  }
   if (known == 0) return;
   parts->warnings.push_back(absl::StrCat(
       "--init-from ", text, ": that run was trained on the prompts of ", known, " of the ", tasks,
@@ -77,7 +88,9 @@ void WarnOfTrainedOn(const std::string& text, const StoredRun& run, int64_t step
 // Returns whether both runs have the same files of a model, or none.
 bool HasSameModel(const StoredRun& run, const rl::RunParts& parts) {
   std::map<std::string, std::string> theirs, ours;
-  const auto is_model = [](absl::string_view name) { return absl::StartsWith(name, "model/"); };
+  const auto is_model = [](absl::string_view name) {
+    return absl::StartsWith(name, "model/") && name != rl::kModelTaskName;
+  };
   for (const ExternalFile& file : run.reader->header().external_files) {
     if (is_model(file.name)) theirs[file.name] = ToHex(file.sha256);
   }

@@ -20,14 +20,14 @@ namespace {
 // Returns what the step's evaluation measured: ", held-out reward 0.500, accuracy 0.250". Only evaluations in which
 // something could be scored have a reward, and only those that know what is correct an accuracy. Without an evaluation,
 // returns "".
-std::string EvaluationText(const rl::Config& config, const rl::StepResults& step) {
+std::string EvaluationText(const rl::StepResults& step, bool is_held_out) {
   std::string text;
   for (const auto& [name, shown] : {std::pair{"eval_greedy_reward", "reward"}, {"eval_greedy_accuracy", "accuracy"}}) {
     const auto metric = std::find_if(step.metrics.begin(), step.metrics.end(),
                                      [name = name](const auto& named) { return named.first == name; });
     if (metric == step.metrics.end()) continue;
     if (text.empty())
-      absl::StrAppend(&text, rl::Traits(config).holds_out(config) ? ", held-out" : ", evaluation's");
+      absl::StrAppend(&text, is_held_out ? ", held-out" : ", evaluation's");
     else
       absl::StrAppend(&text, " and");
     absl::StrAppendFormat(&text, " %s %.3f", shown, metric->second);
@@ -37,11 +37,11 @@ std::string EvaluationText(const rl::Config& config, const rl::StepResults& step
 
 }  // namespace
 
-TrainObserver::TrainObserver(const rl::Config& config, bool json, RunFiles files,
+TrainObserver::TrainObserver(const rl::Config& config, ShownSteps shown, RunFiles files,
                              const std::vector<rl::StepResults>& before, int64_t first_step, TokenText text,
                              Logger& logger)
     : config_(config),
-      json_(json),
+      shown_(shown),
       text_(std::move(text)),
       last_completions_(-std::numeric_limits<double>::infinity()),
       files_(std::move(files)),
@@ -62,7 +62,7 @@ absl::Status TrainObserver::Record(const rl::StepTables& step) {
     RETURN_IF_ERROR(ShowCompletions(step));
   }
   ASSIGN_OR_RETURN(const std::string metrics, files_.Record(results));
-  if (json_) std::printf("%s\n", metrics.c_str());
+  if (shown_.as_json) std::printf("%s\n", metrics.c_str());
   return absl::OkStatus();
 }
 
@@ -118,7 +118,7 @@ void TrainObserver::Recall(const rl::StepTables& step) { Show(rl::ResultsOf(step
 void TrainObserver::Show(const rl::StepResults& step, bool again) {
   const bool warm_up = step.phase == rl::Phase::kWarmUp;
   std::string detail = warm_up ? absl::StrFormat("warm-up loss %.3f", MetricOf(step, "loss")) : ScoredRewardText(step);
-  detail += EvaluationText(config_, step);
+  detail += EvaluationText(step, shown_.are_held_out);
   if (const double best = MetricOf(step, "eval_best_step"); best > 0) {
     best_evaluation_ = absl::StrFormat("%s %.3f after step %.0f", config_.evaluation.metric_for_best_model,
                                        MetricOf(step, "eval_best"), best);

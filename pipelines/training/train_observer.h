@@ -16,12 +16,17 @@
 
 namespace reprise {
 
+struct ShownSteps {
+  bool as_json = false;
+  bool are_held_out = false;  // whether the problems of evaluations are known to be
+};
+
 // Rank 0's output for every step of a run besides its artifact: progress, log lines and text files.
 class TrainObserver {
  public:
   // `before`: the run's earlier steps. first_step: the step after which the progress begins. `text`: shows the policy's
   // tokens.
-  TrainObserver(const rl::Config& config, bool json, RunFiles files, const std::vector<rl::StepResults>& before,
+  TrainObserver(const rl::Config& config, ShownSteps shown, RunFiles files, const std::vector<rl::StepResults>& before,
                 int64_t first_step, TokenText text, Logger& logger);
 
   // Records a new step.
@@ -47,7 +52,7 @@ class TrainObserver {
   absl::Status ShowCompletions(const rl::StepTables& step);
 
   const rl::Config config_;
-  const bool json_;
+  const ShownSteps shown_;
   const TokenText text_;
   int64_t steps_of_equal_rewards_ = 0;
   std::set<rl::AnomalyKind> seen_anomalies_;

@@ -24,6 +24,7 @@
 #include "models/olmoe/peft_directory.h"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/describe_run.h"
+#include "pipelines/stored/held_out_of.h"
 #include "pipelines/stored/model_task.h"
 #include "pipelines/stored/of_sweep.h"
 #include "pipelines/stored/stored_run.h"
@@ -40,6 +41,7 @@
 #include "pipelines/watchdog/watchdog.h"
 #include "rl/completions/model_files.h"
 #include "rl/config/unread_keys.h"
+#include "rl/config/workload_traits.h"
 #include "rl/record/step_tables.h"
 #include "rl/run/artifact_sink.h"
 #include "rl/run/early_end.h"
@@ -69,7 +71,7 @@ absl::Status RemovePartOfModel(FileSystem& files, const std::string& model) {
   RETURN_IF_ERROR(names.status());
   for (const std::string& name : *names) {
     const absl::string_view final_name = FinalName(name);
-    const bool is_ours = final_name == kModelTaskFile ||
+    const bool is_ours = final_name == rl::kModelTaskFile ||
                          std::find(std::begin(models::kExportedFiles), std::end(models::kExportedFiles), final_name) !=
                              std::end(models::kExportedFiles);
     if (is_ours) RETURN_IF_ERROR(files.Unlink(JoinPath(model, name)));
@@ -77,13 +79,14 @@ absl::Status RemovePartOfModel(FileSystem& files, const std::string& model) {
   return absl::OkStatus();
 }
 
-absl::Status Export(const rl::Config& config, FileSystem& files, const std::string& model, const rl::RunParts& parts) {
+absl::Status Export(const rl::Config& config, FileSystem& files, const std::string& model, const rl::RunParts& parts,
+                    const BaseModel& base) {
   ASSIGN_OR_RETURN(const bool is_whole, Exists(files, JoinPath(model, "config.json")));
   if (is_whole) return absl::OkStatus();
   RETURN_IF_ERROR(CheckIsNoLink(model));
   if (config.lora.r > 0) RETURN_IF_ERROR(rl::RequireUnchangedModel(config.model, parts.external_files));
   RETURN_IF_ERROR(RemovePartOfModel(files, model));
-  absl::Status exported = WriteModelTask(files, model, rl::HeaderOf(config, parts), kNumericContract);
+  absl::Status exported = WriteModelTask(files, model, rl::HeaderOf(config, parts), kNumericContract, base.trainings);
   if (exported.ok()) exported = parts.workload->Export(files, model);
   if (!absl::IsNotFound(exported) && !absl::IsAlreadyExists(exported)) return exported;
   // Files may appear concurrently: another process that resumed the finished run exports the same model.
@@ -109,6 +112,7 @@ class Training {
   absl::Status TakeWeights();
   absl::Status CheckFiles() const;
   absl::StatusOr<ResumePlan> Plan() const;
+  bool HoldsOut() const;
   void WarnOfEarlierStop() const;
   void NoteWhatIsDone() const;
   absl::Status Prepare();
@@ -130,6 +134,7 @@ class Training {
   FileSystem& files_;
   rl::Config config_;
   rl::RunParts parts_;
+  BaseModel base_;
 
   // On rank 0 only.
   ResumePlan plan_;
@@ -262,12 +267,18 @@ absl::Status Training::Prepare() {
     process->OnRestart([this](absl::string_view sentence) { logger_.Warning(sentence); });
   }
   RETURN_IF_ERROR(TakeWeights());
+  ASSIGN_OR_RETURN(base_, AgreeOk(comm_, JudgeBaseModel(config_, &parts_)));
   absl::StatusOr<ResumePlan> plan = ResumePlan();
   if (is_root_) plan = Plan();
   ASSIGN_OR_RETURN(plan_, AgreeOk(comm_, std::move(plan)));
   if (is_root_ && !request_.check) NoteWhatIsDone();
   // A resumed run may not need the external process any more.
   return request_.resume ? absl::OkStatus() : AgreeOk(comm_, parts_.workload->TryProgram(config_));
+}
+
+// Whether the problems of evaluations are known to be held out, by the run and by all that trained its first weights.
+bool Training::HoldsOut() const {
+  return rl::Traits(config_).holds_out(config_) && base_.why_not_held_out.empty() && request_.init_from.empty();
 }
 
 // Called on rank 0 only.
@@ -286,9 +297,9 @@ absl::Status Training::StartOutput() {
                    RunFiles::Create(files_, request_.output, config_.warm_up.steps, run_.progress, Seconds));
   RETURN_IF_ERROR(
       run_files.DescribeExecution(comm_.size(), parts_.pool->threads(), resume_point.committed, absl::Now()));
-  observer_ =
-      std::make_unique<TrainObserver>(config_, request_.json, std::move(run_files), run_.progress, resume_point.state,
-                                      TokenText::Of(parts_.workload->text_tokenizer()), logger_);
+  observer_ = std::make_unique<TrainObserver>(config_, ShownSteps{.as_json = request_.json, .are_held_out = HoldsOut()},
+                                              std::move(run_files), run_.progress, resume_point.state,
+                                              TokenText::Of(parts_.workload->text_tokenizer()), logger_);
   if (run_.writer == nullptr) return absl::OkStatus();
   sink_ = std::make_unique<rl::ArtifactSink>(
       plan_.config, rl::RunOutput{files_, request_.output, plan_.header, *run_.writer, Seconds,
@@ -384,7 +395,7 @@ absl::StatusOr<TrainResult> Training::End() {
   }
   ASSIGN_OR_RETURN(const RunDigests digests, FinishArtifact(files_, request_.output, run_.writer.get()));
   const std::string model = JoinPath(request_.output, "model");
-  RETURN_IF_ERROR(Export(config_, files_, model, parts_));
+  RETURN_IF_ERROR(Export(config_, files_, model, parts_, base_));
   ASSIGN_OR_RETURN(const Digest weights, models::DigestOfWeights(files_, model));
   // A run that stopped early keeps its state, because more steps may follow.
   if (is_complete_) RETURN_IF_ERROR(RetireStates(files_, request_.output, 0));

@@ -8,7 +8,10 @@
 #include "absl/strings/string_view.h"
 #include "core/config/text_list.h"
 #include "core/digest/file_digest.h"
+#include "core/digest/sha256.h"
 #include "core/io/file_system.h"
+#include "core/io/optional_file.h"
+#include "core/io/read_file.h"
 #include "core/status/status_macros.h"
 #include "models/olmoe/model_directory.h"
 #include "models/tokenizer/ascii_tokenizer.h"
@@ -124,6 +127,12 @@ absl::StatusOr<std::vector<ExternalFile>> DigestModelFiles(const ModelConfig& mo
     ASSIGN_OR_RETURN(const Digest sha256, DigestOfFile(PosixFileSystem(), path));
     files.push_back({absl::StrCat("model/", path.substr(path.rfind('/') + 1)), sha256});
   }
+  const std::string task = JoinPath(model.path, kModelTaskFile);
+  ASSIGN_OR_RETURN(const bool has_task, IsPresent(task));
+  if (!has_task) return files;
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(PosixFileSystem(), task, kMostModelTaskBytes));
+  files.push_back({std::string(kModelTaskName), Sha256(text)});
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return files;
 }
 

@@ -111,13 +111,22 @@ TEST(InitFromTest, ProblemsThatTheOtherRunWasTrainedOnGiveAWarning) {
   const std::string share = "evaluation.held_out_share=0.25";
   const std::string whole = TrainTinyRun({data, "run.steps=3"}) + "/run.h5";
   const std::string split = TrainTinyRun({data, "run.steps=3", share}) + "/run.h5";
+  const std::string unknown =
+      "the run started from another run's weights: whether that one was trained on them is unknown";
   const auto reported = [&](const std::string& place) {
     const std::string output = MakeDirectory() + "/run";
     const ProcessResult result = TrainFrom(place, output, {"--set", data, "--set", share});
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_THAT(RunVerb("evaluate", {output, "--data", data.substr(11, data.size() - 12), "--samples", "0"}).out,
-                HasSubstr("5 held-out problems, 0 samples of each, by the weights of step 2\n  (the run started from "
-                          "another run's weights: whether that one was trained on them is unknown)\n"));
+    const std::string file = data.substr(11, data.size() - 12), model = MakeDirectory() + "/model";
+    JsonOf("export", {output + "/run.h5", "--output", model}, 0);
+    for (const std::string& target : {output, output + "/model", model}) {
+      const std::vector<std::string> flags = {target, "--data", file, "--samples", "0"};
+      EXPECT_THAT(RunVerb("evaluate", flags).out, HasSubstr("5 problems, 0 samples of each, by the "));
+      EXPECT_THAT(RunVerb("evaluate", flags).out, HasSubstr("\n  (" + unknown + ")\n"));
+      const nlohmann::json line = JsonOf("evaluate", flags, 0);
+      EXPECT_EQ(line["held_out"], false);
+      EXPECT_EQ(line["remark"], unknown);
+    }
     return result.err;
   };
   EXPECT_EQ(reported(whole),
@@ -126,6 +135,16 @@ TEST(InitFromTest, ProblemsThatTheOtherRunWasTrainedOnGiveAWarning) {
                 "they are held out of this run alone: hold the same problems out of both "
                 "(evaluation.held_out_share, evaluation.split_seed), or give others (evaluation.path)\n");
   EXPECT_EQ(reported(split), "");
+}
+
+TEST(InitFromTest, TheProgressOfTrainingCallsNoProblemHeldOut) {
+  const std::string config = WriteFile(MakeDirectory(), "tiny.toml", kTinyRun);
+  const ProcessResult result = RunVerb(
+      "train", {config, "--output", MakeDirectory() + "/run", "--init-from", First(), "--set", "evaluation.every=1",
+                "--set", "evaluation.held_out_share=0.3", "--set", "execution.log_every=1"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr(", evaluation's reward "));
+  EXPECT_THAT(result.err, ::testing::Not(HasSubstr(", held-out reward ")));
 }
 
 TEST(InitFromTest, ADifferentModelOfTheSameShapesGivesAWarning) {

@@ -1,4 +1,4 @@
-#include "pipelines/held_out_of.h"
+#include "pipelines/stored/held_out_of.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/io/file_system.h"
 #include "core/status/status_macros.h"
 #include "kernels/contract/numeric_contract.h"
 #include "rl/completions/data_file.h"
@@ -19,11 +20,25 @@
 namespace reprise {
 namespace {
 
-constexpr absl::string_view kUnknownFile =
-    "what the run was trained on is unknown here, and may have been these problems: --data FILE names the file of its "
-    "training problems, and its run.h5 has all of them";
-constexpr absl::string_view kOtherProblems =
-    "the run that wrote the model had problems of another kind, with which these cannot be compared";
+constexpr absl::string_view kFromOtherWeights =
+    " started from another run's weights: whether that one was trained on them is unknown";
+
+// How sentences name a training.
+struct Words {
+  absl::string_view run, given, unknown_file;
+};
+constexpr Words kOfOwn = {
+    .run = "the run that wrote the model",
+    .given = "the run",
+    .unknown_file =
+        "what the run was trained on is unknown here, and may have been these problems: --data FILE names "
+        "the file of its training problems, and its run.h5 has all of them"};
+constexpr Words kOfEarlier = {
+    .run = "an earlier run of the model",
+    .given = "an earlier run of the model",
+    .unknown_file =
+        "what an earlier run of the model was trained on is unknown here, and may have been these "
+        "problems: only a file that both runs have read can be compared (data.path, --data)"};
 
 // The problems that a share holds out were held out of this run only if it was split in the same way.
 absl::Status CheckShare(const rl::EvaluationConfig& trained, const rl::EvaluationConfig& evaluation) {
@@ -42,9 +57,13 @@ double KnownShare(const ModelTask& task) {
   return task.numeric_contract >= kSplitByPromptSince ? task.config.evaluation.held_out_share : 0;
 }
 
-std::string MayHaveUsed(const ModelTask& task, absl::string_view which) {
+std::string OtherProblems(const Words& words) {
+  return absl::StrCat(words.run, " had problems of another kind, with which these cannot be compared");
+}
+
+std::string MayHaveUsed(const ModelTask& task, const Words& words, absl::string_view which) {
   const rl::EvaluationConfig& trained = task.config.evaluation;
-  const std::string run = absl::StrCat("the run that wrote the model may have been trained on ", which, ": ");
+  const std::string run = absl::StrCat(words.run, " may have been trained on ", which, ": ");
   if (trained.held_out_share == 0) return absl::StrCat(run, "it held out none of the problems that it drew");
   if (KnownShare(task) == 0) {
     return absl::StrCat(run, "it has numeric contract ", task.numeric_contract,
@@ -97,6 +116,40 @@ absl::StatusOr<int64_t> CountInFile(const ModelTask& task, const models::Tokeniz
 
 bool DrawsTexts(const rl::Config& config) { return rl::Traits(config).has_texts; }
 
+// Compares tasks with the training, one by one.
+absl::StatusOr<std::string> WhyNotOfTasks(const ModelTask& task, const Words& words, const rl::RunParts& parts,
+                                          const std::vector<rl::TaskRecord>& tasks) {
+  const models::Tokenizer& tokenizer = *rl::CompletionsOf(parts).tokenizer;
+  if (!DrawsTexts(task.config)) return OtherProblems(words);
+  if (task.config.data.path.empty()) {
+    ASSIGN_OR_RETURN(const int64_t count, CountMayBeDrawn(task, tokenizer, tasks));
+    return count == 0 ? "" : MayHaveUsed(task, words, absl::StrCat(count, " of them"));
+  }
+  const std::optional<std::vector<data::Task>> problems = ProblemsOfTraining(task, parts);
+  if (!problems) return std::string(words.unknown_file);
+  ASSIGN_OR_RETURN(const int64_t count, CountInFile(task, tokenizer, *problems, tasks));
+  if (count == 0) return "";
+  return absl::StrCat("the prompts of ", count, " of them are among those that ", words.given,
+                      " was given to train on");
+}
+
+// The same for the tasks that a configuration draws: "" only where the training drew from the same task and held out
+// at least the same share.
+std::string WhyNotOfDraws(const ModelTask& task, const Words& words, const rl::Config& config) {
+  const rl::Config& trained = task.config;
+  const bool draws_texts = DrawsTexts(trained) && trained.data.path.empty() && trained.environment.name.empty();
+  const bool reads_whole = trained.rollout.max_prompt_length == 0;  // others have other forms
+  if (!draws_texts || !reads_whole || trained.data.task != config.data.task) return OtherProblems(words);
+  const absl::Status split = CheckSplit(trained.evaluation, task.numeric_contract, config.evaluation);
+  return split.ok() ? "" : MayHaveUsed(task, words, "some of them");
+}
+
+absl::StatusOr<std::string> WhyNot(const ModelTask& task, const Words& words, const EvaluatedTasks& evaluated) {
+  if (task.config.run.steps == 0 && task.config.warm_up.steps == 0) return "";  // it trained nothing
+  if (rl::Traits(evaluated.config).has_completions) return WhyNotOfTasks(task, words, evaluated.parts, evaluated.tasks);
+  return WhyNotOfDraws(task, words, evaluated.config);
+}
+
 }  // namespace
 
 absl::Status CheckSplit(const rl::EvaluationConfig& trained, int64_t contract, const rl::EvaluationConfig& evaluation) {
@@ -107,28 +160,48 @@ absl::Status CheckSplit(const rl::EvaluationConfig& trained, int64_t contract, c
                    kNumericContract, ": it may have been trained on the current ones; give others by --held-out FILE"));
 }
 
-absl::StatusOr<std::string> WhyNotHeldOut(const ModelTask& task, const rl::RunParts& parts,
-                                          const std::vector<rl::TaskRecord>& tasks) {
-  const models::Tokenizer& tokenizer = *rl::CompletionsOf(parts).tokenizer;
-  if (!DrawsTexts(task.config)) return std::string(kOtherProblems);
-  if (task.config.data.path.empty()) {
-    ASSIGN_OR_RETURN(const int64_t count, CountMayBeDrawn(task, tokenizer, tasks));
-    return count == 0 ? "" : MayHaveUsed(task, absl::StrCat(count, " of them"));
-  }
-  const std::optional<std::vector<data::Task>> problems = ProblemsOfTraining(task, parts);
-  if (!problems) return std::string(kUnknownFile);
-  ASSIGN_OR_RETURN(const int64_t count, CountInFile(task, tokenizer, *problems, tasks));
-  if (count == 0) return "";
-  return absl::StrCat("the prompts of ", count, " of them are among those that the run was given to train on");
+bool BeganWithOtherWeights(const std::vector<ExternalFile>& files) {
+  return std::any_of(files.begin(), files.end(),
+                     [](const ExternalFile& file) { return file.name == rl::kInitialWeightsName; });
 }
 
-std::string WhyNotHeldOut(const ModelTask& task, const rl::Config& config) {
-  const rl::Config& trained = task.config;
-  const bool draws_texts = DrawsTexts(trained) && trained.data.path.empty() && trained.environment.name.empty();
-  const bool reads_whole = trained.rollout.max_prompt_length == 0;  // others have other forms
-  if (!draws_texts || !reads_whole || trained.data.task != config.data.task) return std::string(kOtherProblems);
-  const absl::Status split = CheckSplit(trained.evaluation, task.numeric_contract, config.evaluation);
-  return split.ok() ? "" : MayHaveUsed(task, "some of them");
+std::string WhyOtherWeights() { return absl::StrCat("the run", kFromOtherWeights); }
+
+absl::StatusOr<std::string> WhyNotHeldOut(const ModelTask& task, const EvaluatedTasks& evaluated) {
+  return WhyNot(task, kOfOwn, evaluated);
+}
+
+absl::StatusOr<std::string> WhyNotHeldOutBefore(const std::vector<ModelTask>& earlier,
+                                                const EvaluatedTasks& evaluated) {
+  for (const ModelTask& task : earlier) {
+    if (BeganWithOtherWeights(task.files)) return absl::StrCat(kOfEarlier.run, kFromOtherWeights);
+    ASSIGN_OR_RETURN(std::string why, WhyNot(task, kOfEarlier, evaluated));
+    if (!why.empty()) return why;
+  }
+  return "";
+}
+
+absl::StatusOr<BaseModel> JudgeBaseModel(const rl::Config& config, rl::RunParts* parts) {
+  BaseModel base;
+  const std::string& path = config.model.path;
+  ASSIGN_OR_RETURN(base.trainings, ReadTrainings(PosixFileSystem(), path, parts->external_files));
+  ASSIGN_OR_RETURN(const std::vector<ModelTask> earlier, InterpretTrainings(path, base.trainings));
+  if (earlier.empty() || !rl::Traits(config).holds_out(config)) return base;
+  std::vector<rl::TaskRecord> tasks;
+  if (rl::Traits(config).has_completions) {
+    const rl::PreparedCompletions& completions = rl::CompletionsOf(*parts);
+    absl::StatusOr<std::vector<rl::TaskRecord>> selected = rl::HeldOutTasks(
+        config, completions.held_out, *completions.tokenizer, completions.model->config().max_position_embeddings);
+    if (!selected.ok()) return base;  // there are no evaluations, otherwise they would have been rejected
+    tasks = *std::move(selected);
+  }
+  ASSIGN_OR_RETURN(base.why_not_held_out, WhyNotHeldOutBefore(earlier, {config, *parts, tasks}));
+  if (base.why_not_held_out.empty()) return base;
+  parts->warnings.push_back(absl::StrCat(
+      "model.path: the problems of this run's evaluations are not called held out: ", base.why_not_held_out,
+      "; runs that draw from the same task, or read the same file, hold out the same problems with the same "
+      "evaluation.held_out_share and evaluation.split_seed"));
+  return base;
 }
 
 }  // namespace reprise
