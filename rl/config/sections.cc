@@ -16,7 +16,7 @@ namespace {
 
 bool IsFromScratch(const Config& config) { return config.model.path.empty(); }
 
-bool HasOutputLayer(const Config& config) { return config.run.workload != "memory_agent"; }
+bool SamplesTokens(const Config& config) { return Traits(config).has_texts; }
 
 // The end of each part of an extended run has a checkpoint.
 bool HasSeveralCheckpoints(const Config& config) {
@@ -130,7 +130,7 @@ void VisitShape(FieldList& list, ModelConfig& model, const Conditions& when) {
             "Whether the chosen experts' probabilities are divided by their sum.");
   list.Bool("tie_word_embeddings", model.tie_word_embeddings,
             "Whether the output layer shares the embedding's weights.")
-      .ReadIf(when(HasOutputLayer), "a run.workload other than memory_agent, whose encoder has no output layer");
+      .ReadIf(when(SamplesTokens), "a run.workload that samples tokens: an encoder has no output layer");
   list.Double("initializer_range", model.initializer_range, {.low = 1e-6, .high = 1000},
               "Standard deviation of the initial weights.");
   list.Double("clip_qkv", model.clip_qkv, kPositiveOrZero,
