@@ -84,9 +84,8 @@ struct Field {
   absl::string_view doc;           // one sentence
   Target target;
   Allowed allowed;
-  bool several = false;                         // of names: text is one or more of them, separated by single spaces
-  std::optional<Value> omitted = std::nullopt;  // omitted from the canonical text at this value
-  std::vector<Condition> conditions = {};       // all must hold for the key to have a reader
+  bool several = false;                    // of names: text is one or more of them, separated by single spaces
+  std::vector<Condition> conditions = {};  // all must hold for the key to have a reader
 
   std::string Name() const;  // "rollout.temperature"
   Value Get() const;         // of an enumeration: its name

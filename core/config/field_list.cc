@@ -99,11 +99,6 @@ FieldList& FieldList::OnlyFor(Condition scope) {
   return AddCondition(std::move(scope));
 }
 
-void FieldList::OmittedAt(Value value) {
-  CHECK(!fields_.empty());
-  fields_.back().omitted = std::move(value);
-}
-
 void FieldList::AlsoCalled(absl::Span<const OtherName> names) {
   for (const OtherName& name : names) {
     const size_t dot = name.here.find('.');

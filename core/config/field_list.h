@@ -14,7 +14,8 @@
 //         .ReadIf([&] { return rollout.max_prompt_length > 0; }, "rollout.max_prompt_length above 0");
 //   }
 //
-// A key that is set although its conditions do not hold would do nothing: Field::FirstUnmet finds it.
+// A key that is set although its conditions do not hold would do nothing: Field::FirstUnmet finds it, and the canonical
+// text (core/config/print.h) is without it.
 // The list points into the struct, which must outlive it and stay where it is. All texts must be string literals.
 
 #include <functional>
@@ -69,25 +70,9 @@ class FieldList {
   FieldList& ReadIf(std::function<bool()> holds, absl::string_view needs);
   // The same for each key that `list_keys` lists.
   void WhereRead(std::function<bool()> holds, absl::string_view needs, const std::function<void()>& list_keys);
-  // The same for a scope: where it does not hold, the configuration has no such key, and its canonical text omits it. A
-  // key's own scope takes the place of its section's.
+  // The same for a scope: where it does not hold, the configuration has no such key. A key's own scope takes the place
+  // of its section's.
   FieldList& OnlyFor(Condition scope);
-
-  // Omits the key that was listed last from the canonical text while it has this value, its default, so that a new key
-  // does not change the identity of older runs.
-  void OmittedAt(Value value);
-  // Lists keys of the open section by `visit`, each omitted in this way at its default, which is that of Struct{}.
-  template <typename Struct, typename... Arguments>
-  void OmittedAtDefaults(void (*visit)(FieldList&, Struct&, const Arguments&...), Struct& values,
-                         const Arguments&... arguments) {
-    Struct defaults;
-    FieldList listed;
-    listed.sections_ = sections_;
-    visit(listed, defaults, arguments...);
-    const size_t first = fields_.size();
-    visit(*this, values, arguments...);
-    for (size_t i = first; i < fields_.size(); ++i) fields_[i].omitted = listed.fields_[i - first].Get();
-  }
 
   // Adds names that other programs use: an error about an unknown key or option with such a name suggests the name
   // here. Must be called after the keys have been added; a suggested key must exist (checked).

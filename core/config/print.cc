@@ -78,7 +78,7 @@ std::string PrintWithOrigins(const FieldList& fields, const Origins& origins) {
 std::string CanonicalText(const FieldList& fields) {
   std::vector<std::string> lines;
   for (const Field& field : fields.fields()) {
-    if (field.kind != Kind::kSemantic || field.omitted == field.Get() || !field.IsInScope()) continue;
+    if (field.kind != Kind::kSemantic || field.FirstUnmet() != nullptr) continue;
     lines.push_back(absl::StrCat(field.Name(), " = ", Literal(field.Get()), "\n"));
   }
   std::sort(lines.begin(), lines.end());

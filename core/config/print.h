@@ -16,10 +16,9 @@ namespace reprise::config {
 //   temperature = 0.7    # grpo.toml:12
 std::string PrintWithOrigins(const FieldList& fields, const Origins& origins);
 
-// The identity of a run: one line `section.key = value` for each semantic key, "\n" after each, the lines sorted as
-// bytes; a key is left out while it has the value of its OmittedAt, and where it is out of scope (OnlyFor). It depends
-// on the values alone, and is itself TOML that gives the same semantic values. Its SHA-256 is the configuration's
-// digest.
+// The identity of a run: one line `section.key = value` for each semantic key that is read, that is, whose conditions
+// hold (ReadIf, WhereRead, OnlyFor), "\n" after each, the lines sorted as bytes. It depends on the values alone, and is
+// itself TOML that gives the same values of these keys. Its SHA-256 is the configuration's digest.
 std::string CanonicalText(const FieldList& fields);
 
 // Reference documentation in Markdown: a heading, a sentence and a table (key, type, default, allowed, meaning) for

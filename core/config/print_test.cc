@@ -56,6 +56,22 @@ TEST(CanonicalTextTest, DependsOnValuesAndNotOnHowTheyWereWritten) {
   EXPECT_EQ(CanonicalText(FieldsOf(a)), CanonicalText(FieldsOf(b)));
 }
 
+TEST(CanonicalTextTest, HasTheKeysThatAreReadAtAnyValueAndNoOthers) {
+  int64_t teeth = 0, edges = 0, weight = 0;
+  bool is_saw = true;
+  FieldList list;
+  list.Section("saw", Kind::kSemantic, "A saw.").OnlyFor({.holds = [&] { return is_saw; }, .needs = "a saw"});
+  list.Int("teeth", teeth, {}, "Its teeth.");
+  list.Int("edges", edges, {}, "Its edges.").ReadIf([&] { return teeth > 0; }, "teeth");
+  list.Section("any", Kind::kSemantic, "Any tool.");
+  list.Int("weight", weight, {}, "Its weight.");
+  EXPECT_EQ(CanonicalText(list), "any.weight = 0\nsaw.teeth = 0\n");
+  teeth = 3;
+  EXPECT_EQ(CanonicalText(list), "any.weight = 0\nsaw.edges = 0\nsaw.teeth = 3\n");
+  is_saw = false;
+  EXPECT_EQ(CanonicalText(list), "any.weight = 0\n");
+}
+
 TEST(ReferenceMarkdownTest, DocumentsEverySectionAndKey) {
   Example example;
   const std::string text = ReferenceMarkdown(FieldsOf(example));

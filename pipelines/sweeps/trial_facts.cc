@@ -16,6 +16,7 @@
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/config.h"
 #include "rl/config/load.h"
+#include "rl/config/unread_keys.h"
 #include "rl/config/workload_traits.h"
 #include "rl/run/path_keys.h"
 
@@ -93,10 +94,14 @@ bool IsBroughtBy(absl::string_view axis, const std::string& key) {
   return axis == kPreset && (absl::StartsWith(key, "optimizer.") || key == "algorithm.beta");
 }
 
+// Whether the line sets a key of the problem. Keys at their defaults are left out: whether a text has them may depend
+// on keys of other kinds, which say what reads them.
 bool IsOfProblem(absl::string_view line) {
-  const absl::string_view name = line.substr(0, line.find(' '));
-  const size_t dot = name.find('.');
-  return dot != absl::string_view::npos && rl::DescribesProblem(name.substr(0, dot), name.substr(dot + 1));
+  const std::pair<absl::string_view, absl::string_view> key_value = absl::StrSplit(line, absl::MaxSplits(" = ", 1));
+  const auto standard = Defaults().find(std::string(key_value.first));
+  if (standard == Defaults().end() || standard->second == key_value.second) return false;
+  const size_t dot = key_value.first.find('.');
+  return rl::DescribesProblem(key_value.first.substr(0, dot), key_value.first.substr(dot + 1));
 }
 
 // The lines of a canonical text whose keys are wanted.
@@ -109,12 +114,16 @@ std::string Lines(const std::string& text, const IsWanted& is_wanted) {
   return lines;
 }
 
-std::string RestOf(const std::string& text, absl::Span<const ExternalFile> files, absl::Span<const std::string> axes) {
+// Which keys a text has, and the algorithm's own values in it, may follow from an axis: the rest is what was chosen.
+std::string RestOf(const std::string& text, const rl::Config& config, absl::Span<const ExternalFile> files,
+                   absl::Span<const std::string> axes) {
+  const std::vector<std::string> keys = rl::ChosenKeys(config);
+  const std::set<std::string> chosen(keys.begin(), keys.end());
   const auto is_of_rest = [&](const std::string& key) {
     return std::none_of(axes.begin(), axes.end(),
                         [&](const std::string& axis) { return axis == key || IsBroughtBy(axis, key); });
   };
-  std::string rest = Lines(text, is_of_rest);
+  std::string rest = Lines(text, [&](const std::string& key) { return chosen.contains(key) && is_of_rest(key); });
   for (const rl::PathKey& key : rl::PathKeys()) {
     if (is_of_rest(absl::StrCat(key.section, ".", key.key))) absl::StrAppend(&rest, DigestText(FilesOf(key, files)));
   }
@@ -183,11 +192,12 @@ bool IsSetting(absl::string_view axis, const std::string& planned, const std::st
 absl::StatusOr<TrialFacts> FactsOf(const std::string& text, absl::Span<const ExternalFile> files,
                                    absl::Span<const std::string> axes) {
   ASSIGN_OR_RETURN(rl::Config config, StoredConfigOf(text));
+  config.algorithm = rl::WithOwnValues(config.algorithm);  // a text has those that the trial reads
   TrialFacts facts = {.seed = config.run.seed,
                       .config_sha256 = ToHex(Sha256(text)),
                       .problem = ProblemOf(text, files),
                       .identity = {},
-                      .rest = RestOf(text, files, axes)};
+                      .rest = RestOf(text, config, files, axes)};
   const std::string of_variant = Lines(text, [](const std::string& key) { return key != kSeed; });
   facts.identity = ToHex(Sha256(absl::StrCat(of_variant, DigestText(files))));
   SetSettings(config, files, axes, &facts);

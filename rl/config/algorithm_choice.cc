@@ -74,16 +74,6 @@ absl::Status CheckExactDivergence(const AlgorithmConfig& algorithm, const Algori
       "is not: remove one of them");
 }
 
-// The row without the configuration's overrides, except name and loss_type.
-absl::StatusOr<AlgorithmRow> OwnRow(const AlgorithmConfig& algorithm) {
-  ASSIGN_OR_RETURN(AlgorithmRow row, FindAlgorithm(algorithm.name));
-  if (!algorithm.loss_type.empty()) {
-    ASSIGN_OR_RETURN(const LossType loss_type, ParseLossType(algorithm.loss_type));
-    SetLossType(loss_type, &row);
-  }
-  return row;
-}
-
 // "low high", or nullopt for "".
 absl::StatusOr<std::optional<std::pair<double, double>>> ParseRange(const std::string& text) {
   if (text.empty()) return std::nullopt;
@@ -178,7 +168,7 @@ MinibatchUnit UnitOf(const AlgorithmConfig& algorithm) {
   return algorithm.minibatches_of == "episodes" ? MinibatchUnit::kEpisode : MinibatchUnit::kGroup;
 }
 
-// The keys that the canonical text omits while they equal the algorithm's own value.
+// The keys of names whose value "" is the algorithm's own.
 struct OwnChoice {
   absl::string_view key;
   std::string AlgorithmConfig::* value;
@@ -226,7 +216,11 @@ std::vector<std::string> Fill(const AlgorithmRow& row, const std::function<bool(
 
 absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm) {
   RETURN_IF_ERROR(RewardsOf(algorithm).status());
-  ASSIGN_OR_RETURN(AlgorithmRow row, OwnRow(algorithm));
+  ASSIGN_OR_RETURN(AlgorithmRow row, FindAlgorithm(algorithm.name));
+  if (!algorithm.loss_type.empty()) {
+    ASSIGN_OR_RETURN(const LossType loss_type, ParseLossType(algorithm.loss_type));
+    SetLossType(loss_type, &row);
+  }
   RETURN_IF_ERROR(SetAdvantages(algorithm, &row.advantage));
   RETURN_IF_ERROR(SetPlaceOfDivergence(algorithm, &row));
   RETURN_IF_ERROR(SetLoss(algorithm, &row));
@@ -276,19 +270,6 @@ absl::StatusOr<std::vector<std::string>> FillAlgorithm(AlgorithmConfig* algorith
 AlgorithmConfig WithOwnValues(AlgorithmConfig algorithm) {
   const absl::StatusOr<AlgorithmRow> row = AlgorithmOf(algorithm);
   if (row.ok()) Fill(*row, [](absl::string_view) { return true; }, &algorithm);
-  return algorithm;
-}
-
-AlgorithmConfig WithoutOwnChoices(AlgorithmConfig algorithm) {
-  const absl::StatusOr<AlgorithmRow> own = OwnRow(algorithm);
-  if (!own.ok()) return algorithm;
-  AlgorithmRow placed = *own;  // the estimator depends on where the divergence is
-  if (!SetPlaceOfDivergence(algorithm, &placed).ok()) return algorithm;
-  for (const OwnChoice& choice : kOwnChoices) {
-    const AlgorithmRow& row = choice.value == &AlgorithmConfig::kl_estimator ? placed : *own;
-    if (algorithm.*choice.value == choice.of(row)) (algorithm.*choice.value).clear();
-  }
-  if (algorithm.gamma == own->advantage.gamma) algorithm.gamma = -1;
   return algorithm;
 }
 

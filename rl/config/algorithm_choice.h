@@ -27,12 +27,8 @@ absl::StatusOr<models::ValueModel> ValueModelOf(const AlgorithmConfig& algorithm
 // keys, "algorithm.beta". AlgorithmOf is the same before and after. Errors as above.
 absl::StatusOr<std::vector<std::string>> FillAlgorithm(AlgorithmConfig* algorithm);
 
-// The same for all keys, read or not, as in canonical texts. Returns `algorithm` unchanged if AlgorithmOf fails. Pure.
+// The same for all keys, read or not. Returns `algorithm` unchanged if AlgorithmOf fails. Pure.
 AlgorithmConfig WithOwnValues(AlgorithmConfig algorithm);
-
-// Resets the keys that were added after the first release to "the algorithm's own" where their value equals it: a run's
-// canonical text omits them, so that adding such keys does not change it. FillAlgorithm sets them again. Pure.
-AlgorithmConfig WithoutOwnChoices(AlgorithmConfig algorithm);
 
 }  // namespace reprise::rl
 

@@ -166,15 +166,12 @@ TEST(AlgorithmChoiceTest, TheEstimatorIsSetWhereTheDivergenceIs) {
     EXPECT_EQ(AlgorithmOf(own)->advantage.reward_kl_estimator, KlEstimator::kK1);
     k2.kl_estimator = "k2";
     EXPECT_EQ(AlgorithmOf(k2)->advantage.reward_kl_estimator, KlEstimator::kK2);
-    EXPECT_EQ(WithoutOwnChoices(Filled(k2)).kl_estimator, "k2");
   }
   AlgorithmConfig moved;
   moved.kl_in_reward = "on", moved.beta = 0.1;
   EXPECT_EQ(Filled(moved).kl_estimator, "k1");
-  EXPECT_EQ(WithoutOwnChoices(Filled(moved)).kl_estimator, "");
   moved = Named("ppo"), moved.kl_in_reward = "off";
   EXPECT_EQ(Filled(moved).kl_estimator, "k3");
-  EXPECT_EQ(WithoutOwnChoices(Filled(moved)).kl_estimator, "");
 }
 
 TEST(AlgorithmChoiceTest, KeysOfValuesClipsAndCorrectionsReachTheRow) {
@@ -256,7 +253,6 @@ TEST(AlgorithmChoiceTest, TheDivergenceIsInTheRewardOrTheLossAsRequested) {
   EXPECT_EQ(in_loss.advantage.reward_beta, 0);
   EXPECT_EQ(in_loss.loss.beta, 0.05);
   EXPECT_EQ(Filled(Named("ppo")).kl_in_reward, "on");
-  EXPECT_EQ(WithoutOwnChoices(Filled(Named("ppo"))).kl_in_reward, "");
 }
 
 TEST(AlgorithmChoiceTest, RejectsImpossibleOptions) {
@@ -273,25 +269,11 @@ TEST(AlgorithmChoiceTest, RejectsImpossibleOptions) {
               HasSubstr("clip_min"));
 }
 
-TEST(AlgorithmChoiceTest, ResetsKeysThatEqualTheAlgorithmsOwnValues) {
-  for (absl::string_view name : AlgorithmNames()) {
-    const AlgorithmConfig filled = Filled(Named(std::string(name))), left = WithoutOwnChoices(filled);
-    EXPECT_EQ(left.baseline, "");
-    EXPECT_EQ(left.clip, "");
-    EXPECT_EQ(left.use_bias_correction_kl, "");
-    EXPECT_EQ(left.loss_type, filled.loss_type);
-    EXPECT_EQ(Filled(left), filled);
-  }
-  AlgorithmConfig undiscounted = Named("agemem");
-  EXPECT_EQ(Filled(undiscounted).gamma, 0);
-  EXPECT_EQ(WithoutOwnChoices(Filled(undiscounted)).gamma, -1);
-  undiscounted.gamma = 1;
-  EXPECT_EQ(AlgorithmOf(undiscounted)->advantage.gamma, 1);
-  EXPECT_EQ(WithoutOwnChoices(undiscounted).gamma, 1);
-  AlgorithmConfig other = Named("reinforce");
-  other.clip = "two_sided", other.baseline = "none";
-  EXPECT_EQ(WithoutOwnChoices(Filled(other)).clip, "two_sided");
-  EXPECT_EQ(WithoutOwnChoices(Filled(other)).baseline, "");
+TEST(AlgorithmChoiceTest, ADiscountIsTheAlgorithmsOwnUnlessItIsSet) {
+  AlgorithmConfig agemem = Named("agemem");
+  EXPECT_EQ(Filled(agemem).gamma, 0);
+  agemem.gamma = 1;
+  EXPECT_EQ(AlgorithmOf(agemem)->advantage.gamma, 1);
 }
 
 TEST(AlgorithmChoiceTest, RejectsOptionsThatCannotBeCombined) {

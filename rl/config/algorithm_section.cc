@@ -94,7 +94,6 @@ Names OrOwn(Names names) {
   return names;
 }
 
-// The keys of the first release, which are always in the canonical text.
 void VisitFirstKeys(FieldList& list, AlgorithmConfig& algorithm, const Conditions& when) {
   list.Name(
       "name", algorithm.name, AlgorithmNames(),
@@ -308,10 +307,12 @@ void Visit(FieldList& list, AlgorithmConfig& algorithm, const Conditions& when) 
   list.Section("algorithm", Kind::kSemantic, "How the policy learns from rewarded completions.");
   VisitFirstKeys(list, algorithm, when);
   VisitEpsilon(list, algorithm, when);
-  for (const auto visit :
-       {VisitRewards, VisitAdvantages, VisitOptimalAdvantage, VisitValues, VisitLoss, VisitUpdates}) {
-    list.OmittedAtDefaults(visit, algorithm, when);
-  }
+  VisitRewards(list, algorithm, when);
+  VisitAdvantages(list, algorithm, when);
+  VisitOptimalAdvantage(list, algorithm, when);
+  VisitValues(list, algorithm, when);
+  VisitLoss(list, algorithm, when);
+  VisitUpdates(list, algorithm, when);
 }
 
 }  // namespace reprise::rl

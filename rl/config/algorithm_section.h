@@ -7,12 +7,10 @@ namespace reprise::rl {
 
 class Conditions;  // rl/config/key_conditions.h
 
-// Lists the section [algorithm] and its keys. Keys added after the first release are omitted at their defaults;
-// WithoutOwnChoices first resets those that equal the algorithm's own value.
+// Lists the section [algorithm] and its keys.
 void Visit(config::FieldList& list, AlgorithmConfig& algorithm, const Conditions& when);
 
-// Lists its keys of the loss: VisitEpsilon those of the first release, VisitLoss those that are omitted at their
-// defaults.
+// Lists its keys of the loss: VisitEpsilon the bounds of the ratio, VisitLoss the others.
 void VisitEpsilon(config::FieldList& list, AlgorithmConfig& algorithm, const Conditions& when);
 void VisitLoss(config::FieldList& list, AlgorithmConfig& algorithm, const Conditions& when);
 

@@ -98,12 +98,11 @@ void VisitKeys(config::FieldList& list, EnvironmentConfig& environment, const Co
 
 }  // namespace
 
-// Runs without an environment omit these keys.
 void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment, const Conditions& when) {
   list.Section("environment", config::Kind::kSemantic,
                "Episodes of several turns: docs/environments.md. Keys after name are read only where it is set.")
       .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_completions));
-  list.OmittedAtDefaults(VisitKeys, environment, when);
+  VisitKeys(list, environment, when);
 }
 
 void VisitProcess(config::FieldList& list, ProcessConfig& process, const Conditions& when) {
@@ -112,7 +111,6 @@ void VisitProcess(config::FieldList& list, ProcessConfig& process, const Conditi
                "process, for algorithm.reward process, or for both.")
       .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_completions));
   list.String("command", process.command, "The command, run by /bin/sh; every reply is stored with the run.");
-  list.OmittedAt(std::string());
 }
 
 }  // namespace reprise::rl

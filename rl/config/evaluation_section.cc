@@ -24,7 +24,13 @@ constexpr int64_t kMostSteps = (int64_t{1} << 32) - 1;
 constexpr int64_t kMostPrompts = int64_t{1} << 24;
 constexpr int64_t kMostSamples = int64_t{1} << 16;
 
-void VisitKeys(FieldList& list, EvaluationConfig& evaluation, const Conditions& when) {
+}  // namespace
+
+void Visit(FieldList& list, EvaluationConfig& evaluation, const Conditions& when) {
+  list.Section(
+      "evaluation", Kind::kSemantic,
+      "Evaluations on held-out problems, their frequency and their consequences. docs/evaluation.md defines the "
+      "metrics.");
   list.Int("every", evaluation.every, Between(0, kMostSteps),
            "Training steps between evaluations, whose metrics are among the step's; 0 = none.");
   list.Bool("on_start", evaluation.on_start,
@@ -76,16 +82,6 @@ void VisitKeys(FieldList& list, EvaluationConfig& evaluation, const Conditions& 
   list.Double("early_stopping_threshold", evaluation.early_stopping_threshold, {.low = 0, .high = config::kMostFloat},
               "An evaluation must be better by more than this to restart the patience.")
       .ReadIf(when(LooksForBest), kBest);
-}
-
-}  // namespace
-
-void Visit(FieldList& list, EvaluationConfig& evaluation, const Conditions& when) {
-  list.Section(
-      "evaluation", Kind::kSemantic,
-      "Evaluations on held-out problems, their frequency and their consequences. docs/evaluation.md defines the "
-      "metrics.");
-  list.OmittedAtDefaults(VisitKeys, evaluation, when);
 }
 
 }  // namespace reprise::rl

@@ -7,8 +7,7 @@ namespace reprise::rl {
 
 class Conditions;  // rl/config/key_conditions.h
 
-// Lists the section [evaluation] and its keys, each omitted at its default, so that runs from before they existed keep
-// their identity.
+// Lists the section [evaluation] and its keys.
 void Visit(config::FieldList& list, EvaluationConfig& evaluation, const Conditions& when);
 
 // Returns whether a run tracks its best evaluation.

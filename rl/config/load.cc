@@ -119,7 +119,7 @@ absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_v
 
 std::string CanonicalConfig(const Config& config) {
   Config copy = config;
-  copy.algorithm = WithoutOwnChoices(WithOwnValues(config.algorithm));
+  copy.algorithm = WithOwnValues(config.algorithm);
   copy.optimizer.preset.clear();                                // its values are those of its keys
   copy.lora.target_modules = NamesOf(AdaptersOf(config.lora));  // a set: order and repetition mean nothing
   return config::CanonicalText(FieldsOf(copy));

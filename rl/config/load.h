@@ -29,8 +29,8 @@ absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_v
                                           absl::Span<const std::string> overrides,
                                           absl::Span<const std::string> unset = {});
 
-// Returns the semantic keys as sorted lines `section.key = value`; the SHA-256 of this text identifies the
-// configuration. LoadConfig reads it back.
+// Returns the semantic keys that the run reads as sorted lines `section.key = value`; the SHA-256 of this text
+// identifies the configuration. LoadConfig reads it back.
 std::string CanonicalConfig(const Config& config);
 
 // Returns all keys as TOML, each with the origin of its value as a comment.

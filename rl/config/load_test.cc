@@ -14,7 +14,10 @@ namespace reprise::rl {
 namespace {
 
 using ::reprise::testing::StatusIs;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(LoadConfigTest, GivesTheDefaultsForAnEmptyFile) {
   ASSERT_OK_AND_ASSIGN(const ResolvedConfig resolved, LoadConfig("", "c.toml", {}));
@@ -115,39 +118,49 @@ TEST(LoadConfigTest, RefusesTextsThatWouldBeTooLongWhereARunStoresThem) {
                        HasSubstr("in the form that a run stores; at most 1048576 are allowed: shorten its texts")));
 }
 
-TEST(CanonicalConfigTest, OmitsNewKeysThatAreNotSet) {
-  for (const char* name : {"grpo", "reinforce", "rloo"}) {
-    ASSERT_OK_AND_ASSIGN(const ResolvedConfig resolved,
-                         LoadConfig("", "c.toml", std::vector<std::string>{std::string("algorithm.name=") + name}));
-    const std::vector<std::string> lines = absl::StrSplit(resolved.canonical, '\n');
-    std::vector<std::string> of_algorithm;
-    for (const std::string& line : lines) {
-      if (absl::StartsWith(line, "algorithm.")) of_algorithm.push_back(line.substr(0, line.find(' ')));
+TEST(CanonicalConfigTest, HasTheAlgorithmsOwnValuesOfTheKeysThatTheRunReads) {
+  const auto lines_of = [](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> overrides = {"algorithm.name=" + name};
+    overrides.insert(overrides.end(), more.begin(), more.end());
+    const absl::StatusOr<ResolvedConfig> resolved = LoadConfig("", "c.toml", overrides);
+    EXPECT_OK(resolved);
+    return std::vector<std::string>(absl::StrSplit(resolved->canonical, '\n'));
+  };
+  const std::vector<std::string> grpo = lines_of("grpo", {}), rloo = lines_of("rloo", {});
+  for (const char* line : {"algorithm.clip = \"two_sided\"", "algorithm.baseline = \"group_mean\"",
+                           "algorithm.scale_rewards = \"group\"", "algorithm.epsilon = 0.2", "algorithm.beta = 0.0"}) {
+    EXPECT_THAT(grpo, Contains(line));
+  }
+  EXPECT_THAT(grpo, Not(Contains(StartsWith("algorithm.kl_estimator"))));  // beta is 0
+  EXPECT_THAT(rloo, Contains("algorithm.kl_estimator = \"k1\""));
+  EXPECT_THAT(rloo, Not(Contains(StartsWith("algorithm.scale_rewards"))));
+  // What an algorithm would choose by itself is the same run if it is set.
+  EXPECT_EQ(lines_of("grpo", {"algorithm.clip=two_sided", "algorithm.epsilon_high=0.2"}), grpo);
+  EXPECT_NE(lines_of("grpo", {"algorithm.clip=none"}), grpo);
+}
+
+// Text and configuration are one-to-one: a key has no value at which it is left out.
+TEST(CanonicalConfigTest, HasEverySemanticKeyThatTheRunReadsAndNoOther) {
+  for (const char* overrides : {"run.seed=1", "lora.r=2", "optimizer.name=muon_grokfast", "run.workload=memory_agent",
+                                "run.workload=quiet_star", "run.workload=morphogenesis", "environment.name=countdown",
+                                "warm_up.steps=3", "algorithm.name=ppo"}) {
+    ASSERT_OK_AND_ASSIGN(ResolvedConfig resolved, LoadConfig("", "c.toml", {overrides}));
+    config::FieldList fields;
+    Visit(fields, resolved.config);
+    for (const config::Field& field : fields.fields()) {
+      const bool is_listed = absl::StrContains("\n" + resolved.canonical, "\n" + field.Name() + " = ");
+      const bool is_read = field.kind == config::Kind::kSemantic && field.FirstUnmet() == nullptr;
+      EXPECT_EQ(is_listed, is_read) << field.Name() << " with " << overrides;
     }
-    EXPECT_THAT(of_algorithm,
-                ::testing::ElementsAre("algorithm.advantage_epsilon", "algorithm.beta", "algorithm.epsilon",
-                                       "algorithm.epsilon_high", "algorithm.loss_type", "algorithm.name",
-                                       "algorithm.num_iterations", "algorithm.reward", "algorithm.scale_rewards"));
+    ASSERT_OK_AND_ASSIGN(const ResolvedConfig again, LoadConfig(resolved.canonical, "canonical", {}));
+    EXPECT_EQ(again.config, resolved.config) << overrides;
+    EXPECT_EQ(again.canonical, resolved.canonical) << overrides;
   }
 }
 
-TEST(CanonicalConfigTest, IncludesChoicesThatAreNotTheAlgorithmsOwn) {
-  const std::vector<std::string> overrides = {"algorithm.clip=none", "algorithm.baseline=group_mean"};
-  ASSERT_OK_AND_ASSIGN(const ResolvedConfig resolved, LoadConfig("", "c.toml", overrides));
-  EXPECT_THAT(resolved.canonical, HasSubstr("algorithm.clip = \"none\"\n"));
-  EXPECT_THAT(resolved.canonical, ::testing::Not(HasSubstr("algorithm.baseline")));
-}
-
-TEST(CanonicalConfigTest, IgnoresOnlyExecutionKeysAndThoseOfOtherWorkloads) {
+TEST(CanonicalConfigTest, ChangesWithSemanticKeysAndNotWithExecutionKeys) {
   Config config;
-  config::FieldList fields;
-  Visit(fields, config);
   const std::string canonical = CanonicalConfig(config);
-  for (const config::Field& field : fields.fields()) {
-    const bool listed = canonical.find(field.Name() + " = ") != std::string::npos;
-    EXPECT_EQ(listed, field.section != "execution" && !field.omitted && field.IsInScope()) << field.Name();
-    EXPECT_TRUE(!field.omitted || field.omitted == field.Get()) << field.Name() << " is left out at another value";
-  }
   config.run.extended_at = "10";
   EXPECT_THAT(CanonicalConfig(config), HasSubstr("run.extended_at = \"10\"\n"));
   config.run.extended_at = "";
@@ -172,9 +185,8 @@ TEST(CanonicalConfigTest, TargetModulesAreASet) {
     EXPECT_EQ(AdaptersOf(load(same).config.lora), AdaptersOf(two.config.lora)) << same;
   }
   EXPECT_NE(load("v_proj").digest, two.digest);
-  // All of them are the default, which the canonical text omits.
-  EXPECT_THAT(load("down_proj up_proj gate_proj o_proj v_proj k_proj q_proj").canonical,
-              ::testing::Not(HasSubstr("target_modules")));
+  EXPECT_EQ(load("down_proj up_proj gate_proj o_proj v_proj k_proj q_proj").digest,
+            load(LoraSection().target_modules).digest);
 }
 
 TEST(CanonicalConfigTest, IsAConfigurationOfTheSameRun) {
@@ -239,7 +251,7 @@ TEST(PresetTest, LeavesKeysAloneThatTheRunDoesNotRead) {
   EXPECT_EQ(adapters.config.optimizer.qk_clip_threshold, 0);
 }
 
-// A value that equals the default is not in the stored text: were the preset's name there, it would be overwritten.
+// Were the preset's name there, it would be filled in again over what is not set.
 TEST(PresetTest, WhatIsStoredAreItsValues) {
   ASSERT_OK_AND_ASSIGN(
       const ResolvedConfig preset,

@@ -85,7 +85,6 @@ void VisitRewards(config::FieldList& list, MemoryConfig& memory, const Condition
           "receives in full beside its own.")
       .ReadIf(when([](const Config& config) { return HasFacts(config.memory) && config.memory.reward == "composite"; }),
               "memory.task facts and memory.reward composite");
-  list.OmittedAt(MemoryConfig().answer_reward);
   list.Int("max_rounds", memory.max_rounds, Between(1, 1 << 16), "An episode of more operations has a penalty of 1.")
       .ReadIf(when([](const Config& config) { return config.memory.reward == "agemem"; }), "memory.reward agemem");
 }
@@ -103,7 +102,6 @@ void VisitMemory(config::FieldList& list, MemoryConfig& memory, const Conditions
       "task", memory.task, {"notes", "facts"},
       "What episodes of the third stage are about: notes, 4 to 8 operations on ten notes; facts, 12 to 14 messages "
       "that say where things are, with changes and small talk, and at last a question about one of them.");
-  list.OmittedAt(std::string("notes"));
   list.Name("similarity", memory.similarity, {"keywords", "cosine"},
             "How memories are compared with a query: by the share of its words, or by the cosine of hash embeddings.");
   list.Int("buffer_size", memory.buffer_size, Between(1, 1024),
@@ -112,7 +110,6 @@ void VisitMemory(config::FieldList& list, MemoryConfig& memory, const Conditions
            "Texts of the long-term memory; the oldest makes room for a new one. An episode has up to "
            "three facts at a time.")
       .ReadIf(when([](const Config& config) { return HasFacts(config.memory); }), "memory.task facts");
-  list.OmittedAt(MemoryConfig().store_size);
   list.Int("context_window", memory.context_window, AtLeast(1),
            "Characters of the short-term memory that a summary or a filter reads.");
   list.Double("filter_threshold", memory.filter_threshold, kShare,

@@ -142,12 +142,6 @@ void VisitChecks(config::FieldList& list, QuietStarConfig& quiet_star, const Con
             "Whether steps also report the thirteen metrics rl/... of the published trainer (docs/quiet_star.md).");
 }
 
-void VisitKeys(config::FieldList& list, QuietStarConfig& quiet_star, const Conditions& when) {
-  VisitThoughts(list, quiet_star, when);
-  VisitRewards(list, quiet_star, when);
-  VisitChecks(list, quiet_star, when);
-}
-
 absl::Status Refuse(absl::string_view what) { return absl::InvalidArgumentError(what); }
 
 absl::Status CheckRewards(const Config& config) {
@@ -224,7 +218,9 @@ void VisitQuietStar(config::FieldList& list, QuietStarConfig& quiet_star, const 
                "sampled, and rewarded by how much they help to predict the text. rollout.num_generations is the number "
                "of thoughts at a position.")
       .OnlyFor(when.Workload("quiet_star"));
-  list.OmittedAtDefaults(VisitKeys, quiet_star, when);
+  VisitThoughts(list, quiet_star, when);
+  VisitRewards(list, quiet_star, when);
+  VisitChecks(list, quiet_star, when);
 }
 
 bool ShapesThoughtPolicy(absl::string_view section, absl::string_view key) {

@@ -99,11 +99,9 @@ void Visit(FieldList& list, RunConfig& run) {
             "model that chooses operations on a memory by texts ([memory]); quiet_star, a language model that thinks "
             "between the tokens of a text ([quiet_star]); morphogenesis, a small policy that decides how a network "
             "grows while it trains ([morphogenesis]).");
-  list.OmittedAt(std::string("completions"));
   list.String("extended_at", run.extended_at,
               "Where the run ended before it was extended, as \"100 200\": train --resume with a greater run.steps "
               "writes it if the learning rate depends on run.steps; each part has its own schedule up to its end.");
-  list.OmittedAt(std::string());
 }
 
 void VisitShape(FieldList& list, ModelConfig& model, const Conditions& when) {
@@ -111,7 +109,6 @@ void VisitShape(FieldList& list, ModelConfig& model, const Conditions& when) {
   list.String("words", model.words,
               "Texts that are one token each, as a JSON list: '[\"left\", \"right\"]'; they are the "
               "last tokens of the vocabulary, the others are bytes. Empty = none.");
-  list.OmittedAt(std::string());
   list.Int("hidden_size", model.hidden_size, Between(1, kMostTokens), "Width of the model.");
   list.Int("intermediate_size", model.intermediate_size, Between(1, kMostTokens), "Width of one expert.");
   list.Int("num_hidden_layers", model.num_hidden_layers, Between(1, 1024), "Layers.");
@@ -223,79 +220,62 @@ void Visit(FieldList& list, RolloutConfig& rollout, const Conditions& when) {
   list.Int("min_new_tokens", rollout.min_new_tokens, Between(0, kMostTokens),
            "Tokens of a completion, or of each action of an episode, before which no end token is drawn.")
       .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_completions));
-  list.OmittedAt(int64_t{0});
   list.Int("max_prompt_length", rollout.max_prompt_length, Between(0, kMostTokens),
            "Longer prompts are truncated to this many tokens; 0 = never.")
       .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_completions));
-  list.OmittedAt(int64_t{0});
   list.Name("truncation_side", rollout.truncation_side, {"left", "right"},
             "Where they are truncated: left keeps their end, right their beginning.")
       .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_completions))
       .ReadIf(when([](const Config& config) { return config.rollout.max_prompt_length > 0; }),
               "rollout.max_prompt_length above 0");
-  list.OmittedAt(std::string("left"));
   list.String(
           "stop", rollout.stop,
           "Texts that end a completion, besides the end tokens, as a JSON list: '[\"</answer>\", \"\\n\"]'; rewards "
           "do not include them. Empty = none. Episodes of an environment use environment.stop.")
       .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_completions));
-  list.OmittedAt(std::string());
   list.String("stop_token_ids", rollout.stop_token_ids,
               "Tokens that end a completion, or an action of an episode, besides the model's own end tokens, as a JSON "
               "list: '[7, 9]'. Empty = none.")
       .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_completions));
-  list.OmittedAt(std::string());
 }
 
 // The keys of optimizer.name "muon_grokfast".
 void VisitMuonGrokfast(FieldList& list, OptimizerConfig& optimizer, const Conditions& when) {
-  const OptimizerConfig unset;
   list.Double("fallback_learning_rate", optimizer.fallback_learning_rate, kLearningRate,
               "Step size of the tensors that AdamW updates; it follows the schedule, and a warm-up, in proportion to "
               "learning_rate, that of matrices.")
       .ReadIf(when(IsMuonGrokfast), kMuonGrokfast);
-  list.OmittedAt(unset.fallback_learning_rate);
   list.Bool("muon", optimizer.muon, "Whether updates of hidden matrices are orthogonalised, instead of AdamW's.")
       .ReadIf(when(IsMuonGrokfast), kMuonGrokfast);
-  list.OmittedAt(unset.muon);
   list.Double("momentum", optimizer.momentum, kDecay, "Decay of the gradients that a matrix's update sums up.")
       .ReadIf(when(Orthogonalizes), kOrthogonalizes);
-  list.OmittedAt(unset.momentum);
   list.Bool("nesterov", optimizer.nesterov, "Nesterov's momentum: the sum after one more decay and gradient.")
       .ReadIf(when(Orthogonalizes), kOrthogonalizes);
-  list.OmittedAt(unset.nesterov);
   list.Int("ns_steps", optimizer.ns_steps, Between(0, 100),
            "Newton-Schulz iterations that orthogonalise an update; 0 = exactly, by a singular value decomposition, "
            "which takes long for matrices of hundreds of columns.")
       .ReadIf(when(Orthogonalizes), kOrthogonalizes);
-  list.OmittedAt(unset.ns_steps);
   list.Name("muon_scale", optimizer.muon_scale, {"aspect", "rms"},
             "Factor of an orthogonalised update: sqrt(max(1, rows / columns)), or 0.2 sqrt(max(rows, columns)), which "
             "gives it the size of AdamW's (arXiv 2502.16982).")
       .ReadIf(when(Orthogonalizes), kOrthogonalizes);
-  list.OmittedAt(unset.muon_scale);
   list.Double("grokfast_alpha", optimizer.grokfast_alpha, {.low = 0, .high = 1},
               "Decay of the gradients' running mean, which is their slow part.")
       .ReadIf(when(FiltersGradients), kFilters);
-  list.OmittedAt(unset.grokfast_alpha);
   list.Double("grokfast_lambda", optimizer.grokfast_lambda, {.low = 0, .high = 1000},
               "How many times the running mean is added to a gradient; 0 = gradients stay as they are.")
       .ReadIf(when(IsMuonGrokfast), kMuonGrokfast);
-  list.OmittedAt(unset.grokfast_lambda);
   list.Name("grokfast_start", optimizer.grokfast_start, {"gradient", "zero"},
             "What the running mean starts at: the first gradient, or 0.")
       .ReadIf(when(FiltersGradients), kFilters);
-  list.OmittedAt(unset.grokfast_start);
   list.Name("grokfast_amplifies", optimizer.grokfast_amplifies, {"slow", "fast"},
             "What is added: the running mean, or, for comparisons, the gradient less its mean.")
       .ReadIf(when(FiltersGradients), kFilters);
-  list.OmittedAt(unset.grokfast_amplifies);
   list.Double("qk_clip_threshold", optimizer.qk_clip_threshold, kPositiveOrZero,
               "After an update, queries and keys of heads that had a greater attention logit in its passes are scaled "
               "down until they have none (QK-clip, arXiv 2507.20534); 0 = never.")
       .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_language_model))
       .ReadIf(when(TrainsAttention), kTrainsAttention);
-  list.OmittedAt(unset.qk_clip_threshold);
 }
 
 void Visit(FieldList& list, OptimizerConfig& optimizer, const Conditions& when) {
@@ -309,14 +289,12 @@ void Visit(FieldList& list, OptimizerConfig& optimizer, const Conditions& when) 
           "Values of muon_grokfast under a name (docs/optimizers.md lists them), for this section's keys that are not "
           "set themselves, and for algorithm.beta; empty = none. What is stored are the values, not the name.")
       .ReadIf(when(IsMuonGrokfast), kMuonGrokfast);
-  list.OmittedAt(std::string());
   list.Double("learning_rate", optimizer.learning_rate, kLearningRate, "Step size before the schedule.");
   list.String(
       "learning_rate_factors", optimizer.learning_rate_factors,
       "Factors of the learning rate by the names of tensors, as a JSON object of patterns: "
       "'{\"v_head.*\": 10, \"*.mlp.gate.weight\": 0.1}'. An asterisk stands for any text, the first pattern that "
       "matches decides, and tensors of factor 0 stay as they are. Empty = 1 for all.");
-  list.OmittedAt(std::string());
   list.Double("beta1", optimizer.beta1, kDecay, "Decay of the gradients' running mean.");
   list.Double("beta2", optimizer.beta2, kDecay, "Decay of the squared gradients' running mean.");
   list.Double("epsilon", optimizer.epsilon, kPositive, "Added to the root of the squared gradients' mean.");
@@ -332,25 +310,21 @@ void Visit(FieldList& list, OptimizerConfig& optimizer, const Conditions& when) 
               "optimizer.warmup_ratio 0, which otherwise replaces it");
   list.Double("warmup_ratio", optimizer.warmup_ratio, {.low = 0, .high = 1},
               "Share of run.steps over which the learning rate rises, rounded up, instead of warmup_steps.");
-  list.OmittedAt(0.0);
   list.Double("warmup_start", optimizer.warmup_start, {.low = 0, .high = 1},
               "Share of the learning rate at which that rise begins, instead of 0.")
       .ReadIf(when([](const Config& config) {
                 return RaisesLearningRate(config) && config.optimizer.warmup_form != WarmupForm::kDelay;
               }),
               "optimizer.warmup_steps or warmup_ratio above 0, and a warmup_form other than delay");
-  list.OmittedAt(0.0);
   list.Name("warmup_form", optimizer.warmup_form, {"from_zero", "to_peak", "delay"},
             "How the learning rate rises: from_zero, the first step has rate 0 (as Hugging Face's schedules); to_peak, "
             "step k of w has k / w of it; delay, it does not rise, and the schedule begins after those steps without "
             "being compressed into the rest of the run, which repeats published runs.")
       .ReadIf(when(RaisesLearningRate), "optimizer.warmup_steps or warmup_ratio above 0");
-  list.OmittedAt(std::string("from_zero"));
   list.Double("min_lr_rate", optimizer.min_lr_rate, {.low = 0, .high = 1},
               "Share of the learning rate at which a falling schedule ends, instead of 0.")
       .ReadIf(when([](const Config& config) { return config.optimizer.schedule != "constant"; }),
               "optimizer.schedule linear or cosine");
-  list.OmittedAt(0.0);
   list.Name("weight_decay_on", optimizer.weight_decay_on, {"all", "matrices", "values"},
             "What weight_decay applies to: every weight, all except the weights of norms and biases, or only those of "
             "the value function (not for run.workload memory_agent and quiet_star).")
@@ -358,7 +332,6 @@ void Visit(FieldList& list, OptimizerConfig& optimizer, const Conditions& when) 
               "optimizer.weight_decay above 0, and for values a value function whose decay can be chosen: "
               "algorithm.baseline "
               "value with a run.workload other than memory_agent and quiet_star");
-  list.OmittedAt(std::string("all"));
   VisitMuonGrokfast(list, optimizer, when);
 }
 
@@ -373,7 +346,6 @@ void Visit(FieldList& list, ArtifactConfig& artifact, const Conditions& when) {
            "How many of the newest ones are kept, including that of the end: an older one is removed once a newer one "
            "is durable; 0 = all. The weights of the best evaluation are kept separately (evaluation.keep_best).")
       .ReadIf(when(HasSeveralCheckpoints), "artifact.checkpoint_every above 0, or run.extended_at");
-  list.OmittedAt(int64_t{0});
 }
 
 void Visit(FieldList& list, ExecutionConfig& execution, const Conditions& when) {
@@ -468,7 +440,7 @@ void Visit(FieldList& list, Config& config) {
   const Conditions when(config);
   Visit(list, config.run);
   Visit(list, config.model, when);
-  list.OmittedAtDefaults(VisitLora, config.lora, when);
+  VisitLora(list, config.lora, when);
   Visit(list, config.data, when);
   Visit(list, config.warm_up, when);
   Visit(list, config.rollout, when);

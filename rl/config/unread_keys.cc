@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "core/config/field_list.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
@@ -25,6 +26,7 @@ class Keys {
   Keys& operator=(const Keys&) = delete;
 
   Config& config() { return config_; }
+  absl::Span<const config::Field> fields() const { return list_.fields(); }
   const config::Field& Find(absl::string_view name) const {
     const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(name, absl::MaxSplits('.', 1));
     const config::Field* field = list_.Find(parts.first, parts.second);
@@ -42,6 +44,15 @@ class SettingFinder {
  public:
   explicit SettingFinder(const Config& config) : config_(config), defaults_(Config()), with_(config), without_(config) {
     with_.config().algorithm = WithOwnValues(config.algorithm);
+  }
+
+  std::vector<std::string> All() {
+    std::vector<std::string> keys;
+    for (size_t i = 0; i < with_.fields().size(); ++i) {
+      const std::string name = with_.fields()[i].Name();
+      if (with_.fields()[i].Get() != defaults_.fields()[i].Get() && SaysSomething(name)) keys.push_back(name);
+    }
+    return keys;
   }
 
   bool SaysSomething(absl::string_view key) {
@@ -109,6 +120,8 @@ absl::StatusOr<std::vector<std::string>> UnreadKeys(const Config& config) {
   for (UnreadKey& each : FindUnread(config)) keys.push_back(std::move(each.key));
   return keys;
 }
+
+std::vector<std::string> ChosenKeys(const Config& config) { return SettingFinder(config).All(); }
 
 absl::Status CheckKeysOfWorkload(const Config& config) {
   const std::vector<UnreadKey> unread = FindUnread(config);

@@ -15,6 +15,10 @@ namespace reprise::rl {
 // the order in which they are reported. InvalidArgument where [algorithm] is invalid. Pure.
 absl::StatusOr<std::vector<std::string>> UnreadKeys(const Config& config);
 
+// Returns the keys whose values differ from their defaults, or, where a default is the algorithm's own, from the value
+// that the row would give them; read or not, in the order of listing. Pure.
+std::vector<std::string> ChosenKeys(const Config& config);
+
 // Returns InvalidArgument for the first key that only another workload reads. To be called before CheckConfig, whose
 // advice is about the workload that reads the keys. Pure.
 absl::Status CheckKeysOfWorkload(const Config& config);

@@ -13,6 +13,7 @@ namespace reprise::rl {
 namespace {
 
 using ::reprise::testing::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string MessageOf(const std::function<void(Config&)>& choose) {
@@ -28,7 +29,7 @@ TEST(UnreadKeysTest, EveryValueOfARowIsRead) {
     EXPECT_OK(CheckKeysAreRead(config)) << name;
     EXPECT_OK(FillAlgorithm(&config.algorithm));
     EXPECT_OK(CheckKeysAreRead(config)) << name;
-    config.algorithm = WithOwnValues(config.algorithm);  // as in older runs
+    config.algorithm = WithOwnValues(config.algorithm);  // of unread keys, too
     EXPECT_OK(CheckKeysAreRead(config)) << name;
   }
 }
@@ -249,6 +250,21 @@ TEST(UnreadKeysTest, AcceptsKeysWhoseConditionHolds) {
   expect_read([](Config& c) {
     c.algorithm.mini_batch_size = 16, c.algorithm.minibatches_of = "decisions", c.algorithm.target_kl = 0.1;
   });
+}
+
+TEST(ChosenKeysTest, AreThoseOfAnotherValueThanTheirDefaultOrTheirAlgorithms) {
+  const auto chosen = [](const std::vector<std::string>& overrides) {
+    const absl::StatusOr<ResolvedConfig> resolved = LoadConfig("", "c.toml", overrides);
+    EXPECT_OK(resolved);
+    return ChosenKeys(resolved->config);
+  };
+  EXPECT_THAT(chosen({}), ElementsAre());
+  EXPECT_THAT(chosen({"algorithm.loss_type=sapo"}), ElementsAre("algorithm.loss_type"));
+  EXPECT_THAT(chosen({"algorithm.loss_type=dapo", "algorithm.clip=two_sided"}), ElementsAre());  // its own
+  // An upper bound that is not set follows the lower one.
+  EXPECT_THAT(chosen({"algorithm.epsilon=0.1"}), ElementsAre("algorithm.epsilon"));
+  EXPECT_THAT(chosen({"run.seed=2", "algorithm.name=ppo", "algorithm.beta=0"}),
+              ElementsAre("run.seed", "algorithm.name", "algorithm.beta"));
 }
 
 // FillAlgorithm omits values that the row does not read; WithOwnValues includes all values.
