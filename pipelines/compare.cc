@@ -69,9 +69,8 @@ void PrintJson(const RunComparison& found) {
 }
 
 absl::StatusOr<int> Compare(const std::string& a_path, const std::string& b_path, bool json, Logger& logger) {
-  const RunReaderOptions options = {.any_numeric_contract = true};
-  ASSIGN_OR_RETURN(const StoredRun a, OpenStoredRun(a_path, options));
-  ASSIGN_OR_RETURN(const StoredRun b, OpenStoredRun(b_path, options));
+  ASSIGN_OR_RETURN(const StoredRun a, OpenStoredRun(a_path));
+  ASSIGN_OR_RETURN(const StoredRun b, OpenStoredRun(b_path));
   if (IsFast(a.config.run)) logger.Warning(absl::StrCat("A was ", ReductionNote(a.config.run)));
   if (IsFast(b.config.run)) logger.Warning(absl::StrCat("B was ", ReductionNote(b.config.run)));
   ASSIGN_OR_RETURN(const RunComparison found, CompareRuns(a, b));

@@ -34,8 +34,6 @@ namespace {
 constexpr absl::string_view kTensorOfActionHead = "action_head.0.weight";  // of a memory agent's export
 constexpr absl::string_view kTensorOfThoughts = "mixing_head.0.weight";    // of a quiet_star run's
 
-RunReaderOptions AnyContract() { return {.any_numeric_contract = true}; }  // weights do not depend on it
-
 // Applies the request; the evaluation depends only on the run's problems, not on its further course.
 void TakeRequest(const EvaluationRequest& request, bool is_stored, rl::Config* config) {
   rl::EvaluationConfig& evaluation = config->evaluation;
@@ -111,8 +109,7 @@ absl::Status CheckSomeAreHeldOut(const EvaluationRequest& request, const Evaluat
 // held-out problems, the target's configuration has no split, but the run may have one.
 absl::StatusOr<std::set<std::string>> PromptsOfFile(const StoredRun& run, const EvaluationTarget& target,
                                                     const rl::PreparedCompletions& completions) {
-  const bool is_split = !target.config.evaluation.path.empty() && run.config.evaluation.held_out_share > 0 &&
-                        run.reader->numeric_contract() >= kSplitByPromptSince;
+  const bool is_split = !target.config.evaluation.path.empty() && run.config.evaluation.held_out_share > 0;
   std::set<std::string> prompts;
   if (!is_split) {
     for (const data::Task& problem : completions.problems) prompts.insert(problem.prompt);
@@ -210,13 +207,13 @@ absl::StatusOr<rl::Config> ConfigOfRun(const EvaluationRequest& request, const s
                                                    " is a run, which has its own configuration; --set "
                                                    "evaluation.key=value changes how it is evaluated"));
   }
-  ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(path, AnyContract()));
+  ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(path));
   rl::Config config = std::move(run.config);
   const rl::EvaluationConfig trained = config.evaluation;
   RETURN_IF_ERROR(OverrideSections(request.keys, {"evaluation", "execution"}, &config));
   RETURN_IF_ERROR(CheckReadFiles(request, config));
   TakeRequest(request, /*is_stored=*/true, &config);
-  RETURN_IF_ERROR(CheckSplit(trained, run.reader->numeric_contract(), config.evaluation));
+  RETURN_IF_ERROR(CheckSplit(trained, config.evaluation));
   RETURN_IF_ERROR(CheckPathsAreGiven(config));
   return config;
 }
@@ -243,7 +240,7 @@ absl::StatusOr<rl::Config> ConfigOfTask(const EvaluationRequest& request, const 
   RETURN_IF_ERROR(TakePath("--data", request.data_path, &config));
   TakeRequest(request, /*is_stored=*/true, &config);
   config.model.path = request.target;
-  RETURN_IF_ERROR(CheckSplit(task.config.evaluation, task.numeric_contract, config.evaluation));
+  RETURN_IF_ERROR(CheckSplit(task.config.evaluation, config.evaluation));
   RETURN_IF_ERROR(CheckPathsAreGiven(config));
   return config;
 }
@@ -295,7 +292,7 @@ absl::StatusOr<bool> IsUnfinishedRun(FileSystem& files, const std::string& direc
 // that a configuration says is made only if the file has one of that size.
 absl::Status TakeWeights(const EvaluationRequest& request, const EvaluationTarget& target, int ranks_on_this_machine,
                          StoredRun* run, EvaluatedModel* model) {
-  ASSIGN_OR_RETURN(*run, OpenStoredRun(target.run_path, AnyContract()));
+  ASSIGN_OR_RETURN(*run, OpenStoredRun(target.run_path));
   ASSIGN_OR_RETURN(const FlatLayout layout, rl::KindOf(target.config).layout(target.config));
   const absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(request.step, layout, run);
   if (!chosen.ok()) return WithContext(chosen.status(), target.run_path);

@@ -44,7 +44,7 @@ absl::StatusOr<int64_t> WriteWeights(const ExportFlags& flags, StoredRun run) {
   if (!chosen.ok()) return WithContext(chosen.status(), flags.run_path);
   RETURN_IF_ERROR(CreateDirectories(disk, flags.output));
   RETURN_IF_ERROR(models::RequireNoModel(disk, flags.output));
-  RETURN_IF_ERROR(WriteModelTask(disk, flags.output, run.reader->header(), run.reader->numeric_contract(), earlier));
+  RETURN_IF_ERROR(WriteModelTask(disk, flags.output, run.reader->header(), earlier));
   const absl::Status exported = kind.export_weights(config, chosen->weights, disk, flags.output);
   if (!exported.ok()) RemoveModelTask(disk, flags.output);
   RETURN_IF_ERROR(exported);
@@ -65,7 +65,7 @@ absl::Status CheckIsNoRun(const std::string& output) {
 absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, Logger& logger) {
   RETURN_IF_ERROR(CheckIsNoFile(flags.output));
   RETURN_IF_ERROR(CheckIsNoRun(flags.output));
-  ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(flags.run_path, {.any_numeric_contract = true}));
+  ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(flags.run_path));
   ASSIGN_OR_RETURN(const std::vector<std::string> unknown, InterpretWeights(flags.run_path, &run));
   if (!unknown.empty()) {
     logger.Warning(absl::StrCat("of the run's configuration, this program does not know ", absl::StrJoin(unknown, ", "),

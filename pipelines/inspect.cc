@@ -94,7 +94,7 @@ absl::StatusOr<int> InspectFolder(const InspectFlags& flags, const absl::Status&
 }
 
 absl::StatusOr<int> Inspect(const InspectFlags& flags, bool json, Logger& logger) {
-  absl::StatusOr<StoredRun> opened = OpenUninterpreted(flags.run_path, {.any_numeric_contract = true});
+  absl::StatusOr<StoredRun> opened = OpenUninterpreted(flags.run_path);
   if (absl::IsNotFound(opened.status())) return InspectFolder(flags, opened.status(), json);
   ASSIGN_OR_RETURN(StoredRun run, std::move(opened));
   const absl::Status interpreted = Interpret(flags.run_path, &run);
@@ -143,8 +143,7 @@ int main(int argc, char** argv) {
       "./reprise inspect runs/first/run.h5 --step 12 --completion 3");
   reprise::InspectFlags flags;
   command_line.Add("RUN", flags.run_path,
-                   "A run.h5, of any numeric contract, or a run's directory, also of an unfinished run; of a folder "
-                   "of runs their names",
+                   "A run.h5, or a run's directory, also of an unfinished run; of a folder of runs their names",
                    {.is_required = true});
   command_line.Add("--step", flags.step, "Shows this step", {.check = reprise::AtLeast(1)});
   command_line.Add("--completion", flags.completion, "Shows this completion of the step, counted from 0",

@@ -33,7 +33,7 @@ absl::StatusOr<RunReader> OpenCommitted(FileSystem& files, absl::string_view dir
     segments.push_back(JoinPath(internal::SegmentDirectory(directory), entry.name));
   }
   ASSIGN_OR_RETURN(std::string bytes, internal::MergeInMemory(files, directory, segments, keep_checkpoints));
-  return RunReader::Parse(files, std::move(bytes), directory, {.run_directory = std::string(directory)});
+  return RunReader::Parse(files, std::move(bytes), directory, directory);
 }
 
 }  // namespace reprise

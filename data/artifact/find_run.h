@@ -15,7 +15,7 @@ namespace reprise {
 
 // Of a run in progress it verifies the journals and the first segment (RunWriter::Resume verifies everything); it reads
 // a finished run completely. DataLoss, naming the file, if what it reads is damaged; Unimplemented if that has another
-// numeric contract or a newer format.
+// format or numeric contract.
 absl::StatusOr<FoundRun> FindRun(FileSystem& files, absl::string_view directory);
 
 // Returns everything committed of a run in progress, as the run file that it would have if it ended now. This does not

@@ -15,7 +15,6 @@
 #include "data/artifact/directory/checkpoint_files.h"
 #include "data/artifact/format/file_range.h"
 #include "data/artifact/format/run_arrays.h"
-#include "kernels/contract/numeric_contract.h"
 
 namespace reprise::internal {
 namespace {
@@ -184,7 +183,7 @@ absl::StatusOr<MergeResult> MergeSegments(FileSystem& files, absl::string_view r
   MergeResult result;
   ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(files, path));
   ASSIGN_OR_RETURN(const UserBlock block,
-                   WriteContainer(merger.Sources(max_inline_bytes, result.inlined), kNumericContract, file.file()));
+                   WriteContainer(merger.Sources(max_inline_bytes, result.inlined), file.file()));
   ASSIGN_OR_RETURN(const Digest digest, DigestOf(file.file(), kUserBlockBytes + block.body_bytes));
   RETURN_IF_ERROR(may_commit());
   RETURN_IF_ERROR(file.Commit());
@@ -199,7 +198,7 @@ absl::StatusOr<std::string> MergeInMemory(FileSystem& files, absl::string_view r
   for (const std::string& segment : segments) RETURN_IF_ERROR(merger.AddSegment(segment));
   merger.KeepCheckpoints(keep_checkpoints);
   std::vector<CheckpointGroup> inlined;
-  return EncodeContainer(merger.Sources(/*max_inline_bytes=*/-1, inlined), kNumericContract);
+  return EncodeContainer(merger.Sources(/*max_inline_bytes=*/-1, inlined));
 }
 
 }  // namespace reprise::internal

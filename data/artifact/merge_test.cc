@@ -10,7 +10,6 @@
 #include "data/artifact/format/run_arrays.h"
 #include "data/artifact/testing/example_run.h"
 #include "gtest/gtest.h"
-#include "kernels/contract/numeric_contract.h"
 
 namespace reprise::internal {
 namespace {
@@ -31,7 +30,7 @@ class MergeSegmentsTest : public ::testing::Test {
     StepBatch batch(header);
     for (int64_t step : steps) batch.Add(step, ExampleStep(step, 2));
     const std::string name = "segment" + std::to_string(count_++);
-    EXPECT_OK(WriteFileAtomically(files_, name, EncodeContainer(SourcesOf(header, batch), kNumericContract).value()));
+    EXPECT_OK(WriteFileAtomically(files_, name, EncodeContainer(SourcesOf(header, batch)).value()));
     return name;
   }
 

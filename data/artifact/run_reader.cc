@@ -73,18 +73,17 @@ struct RunReader::Impl {
   }
 };
 
-absl::StatusOr<RunReader> RunReader::Open(FileSystem& files, absl::string_view path, const RunReaderOptions& options) {
+absl::StatusOr<RunReader> RunReader::Open(FileSystem& files, absl::string_view path, absl::string_view run_directory) {
   ASSIGN_OR_RETURN(std::string bytes, internal::ReadContainerFile(files, path));
-  return Parse(files, std::move(bytes), path, options);
+  return Parse(files, std::move(bytes), path, run_directory);
 }
 
 absl::StatusOr<RunReader> RunReader::Parse(FileSystem& files, std::string bytes, absl::string_view path,
-                                           const RunReaderOptions& options) {
+                                           absl::string_view run_directory) {
   // Moved to its final place first, because the parsed run refers to it.
-  const std::string directory = options.run_directory.empty() ? DirectoryOf(path) : options.run_directory;
+  const std::string directory = run_directory.empty() ? DirectoryOf(path) : std::string(run_directory);
   auto impl = std::make_unique<Impl>(
       Impl{.files = files, .directory = directory, .bytes = std::move(bytes), .file_digest = {}, .run = {}});
-  if (!options.any_numeric_contract) RETURN_IF_ERROR(WithContext(internal::CheckNumericContract(impl->bytes), path));
   auto run = internal::ParseRun(impl->bytes);
   RETURN_IF_ERROR(WithContext(run.status(), path));
   RETURN_IF_ERROR(WithContext(CheckInlineCheckpoints(*run), path));
@@ -100,7 +99,6 @@ RunReader::~RunReader() = default;
 
 const RunHeader& RunReader::header() const { return impl_->run.header; }
 std::string RunReader::config_sha256_hex() const { return ToHex(impl_->run.config_digest); }
-int64_t RunReader::numeric_contract() const { return impl_->run.container.block.numeric_contract; }
 std::string RunReader::run_digest_hex() const { return ToHex(impl_->run.container.block.run_digest); }
 std::string RunReader::file_sha256_hex() const { return ToHex(impl_->file_digest); }
 const std::vector<int64_t>& RunReader::steps() const { return impl_->run.steps; }

@@ -33,23 +33,16 @@ struct CheckpointInfo {
   bool is_external = false;  // whether it is a file beside the run file
 };
 
-struct RunReaderOptions {
-  // Also opens runs of another numeric contract, which can be shown but not reproduced.
-  bool any_numeric_contract = false;
-  // The directory that contains the checkpoint files; if empty, the run file's own directory. For segments: the parent
-  // directory.
-  std::string run_directory = {};
-};
-
 class RunReader {
  public:
   // Reads the whole file into memory. DataLoss if it is damaged, truncated, or not a run file; Unimplemented, naming
-  // both versions, if it has a newer format or another numeric contract. `files` must outlive the result.
+  // both numbers, if it has another format or numeric contract. `files` must outlive the result. run_directory: the
+  // directory that contains the checkpoint files; if empty, the run file's own. For segments: the parent directory.
   static absl::StatusOr<RunReader> Open(FileSystem& files, absl::string_view path,
-                                        const RunReaderOptions& options = {});
+                                        absl::string_view run_directory = {});
   // The same for a file's bytes; `path` is used in messages and to find its checkpoint files.
   static absl::StatusOr<RunReader> Parse(FileSystem& files, std::string bytes, absl::string_view path,
-                                         const RunReaderOptions& options = {});
+                                         absl::string_view run_directory = {});
   RunReader(RunReader&&) noexcept;
   RunReader& operator=(RunReader&&) noexcept;
   ~RunReader();
@@ -57,7 +50,6 @@ class RunReader {
   const RunHeader& header() const;
   const std::string& config_text() const { return header().config_text; }
   std::string config_sha256_hex() const;
-  int64_t numeric_contract() const;
   std::string run_digest_hex() const;
   std::string file_sha256_hex() const;
 

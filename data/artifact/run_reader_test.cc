@@ -7,11 +7,9 @@
 #include "core/io/fake_file_system.h"
 #include "core/io/read_file.h"
 #include "core/testing/status_matchers.h"
-#include "data/artifact/format/container.h"
 #include "data/artifact/run_writer.h"
 #include "data/artifact/testing/example_run.h"
 #include "gtest/gtest.h"
-#include "kernels/contract/numeric_contract.h"
 
 namespace reprise {
 namespace {
@@ -64,7 +62,6 @@ TEST_F(RunReaderTest, ReturnsTheHeaderSortedByName) {
   EXPECT_EQ(reader.header(), expected);
   EXPECT_EQ(reader.config_text(), "[run]\nseed = 1\n");
   EXPECT_EQ(reader.config_sha256_hex(), ToHex(Sha256(reader.config_text())));
-  EXPECT_EQ(reader.numeric_contract(), kNumericContract);
 }
 
 TEST_F(RunReaderTest, DescribesStreamsAndCheckpoints) {
@@ -143,18 +140,6 @@ TEST_F(RunReaderTest, SaysWhichCheckpointFileIsMissingOrDamaged) {
   bytes[3] = static_cast<char>(bytes[3] ^ 1);
   ASSERT_OK(WriteFileAtomically(files_, path, bytes));
   EXPECT_THAT(reader.ReadCheckpoint(2, "optimizer"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(path)));
-}
-
-TEST_F(RunReaderTest, RefusesAnotherNumericContractUnlessAskedTo) {
-  ASSERT_OK_AND_ASSIGN(const std::string bytes, internal::EncodeContainer({}, 99));
-  ASSERT_OK(WriteFileAtomically(files_, "other.h5", bytes));
-  EXPECT_THAT(RunReader::Open(files_, "other.h5"),
-              StatusIs(absl::StatusCode::kUnimplemented,
-                       AllOf(HasSubstr("other.h5"), HasSubstr("contract 99"),
-                             HasSubstr(absl::StrCat("follow ", kNumericContract)), HasSubstr("docs/determinism.md"))));
-  // When the contract is not checked, the file turns out to lack everything.
-  EXPECT_THAT(RunReader::Open(files_, "other.h5", {.any_numeric_contract = true}),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("it has no /run/config")));
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 #include "data/artifact/directory/checkpoint_files.h"
 #include "data/artifact/format/container.h"
 #include "data/artifact/format/run_arrays.h"
-#include "kernels/contract/numeric_contract.h"
 
 namespace reprise {
 namespace {
@@ -100,7 +99,7 @@ absl::Status WriteState(FileSystem& files, absl::string_view run_directory, cons
   std::move(tensors.begin(), tensors.end(), std::back_inserter(arrays));
   RETURN_IF_ERROR(CreateDirectories(files, StateDirectory(run_directory)));
   ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(files, path, kReadOnly));
-  RETURN_IF_ERROR(internal::WriteContainer(std::move(arrays), kNumericContract, file.file()).status());
+  RETURN_IF_ERROR(internal::WriteContainer(std::move(arrays), file.file()).status());
   return file.Commit();
 }
 

@@ -19,7 +19,6 @@
 #include "data/artifact/directory/tidy.h"
 #include "data/artifact/format/run_arrays.h"
 #include "data/artifact/merge.h"
-#include "kernels/contract/numeric_contract.h"
 
 namespace reprise {
 namespace {
@@ -156,8 +155,7 @@ class RunWriter::Impl {
   // Makes durable, in this order: the segment, its name, its journal entry. The fence is checked last: what a later
   // epoch does not see is not acknowledged.
   absl::Status WriteSegment() {
-    ASSIGN_OR_RETURN(const std::string bytes,
-                     internal::EncodeContainer(internal::SourcesOf(header_, batch_), kNumericContract));
+    ASSIGN_OR_RETURN(const std::string bytes, internal::EncodeContainer(internal::SourcesOf(header_, batch_)));
     const std::string name = internal::SegmentName(epoch_, segments_written_);
     const std::string path = JoinPath(internal::SegmentDirectory(directory_), name);
     RETURN_IF_ERROR(WriteFileAtomically(files_, path, bytes, kReadOnly));

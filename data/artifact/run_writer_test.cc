@@ -82,8 +82,7 @@ TEST(RunWriterTest, MakesFlushedStepsDurable) {
   EXPECT_THAT(files.List("run/segments").value(), ElementsAre("E0001-000000.h5", "E0001-000001.h5", "E0001-000002.h5"));
   ASSERT_OK_AND_ASSIGN(const RunReader first, RunReader::Open(files, "run/segments/E0001-000001.h5"));
   EXPECT_THAT(first.steps(), ElementsAre(1, 2));
-  ASSERT_OK_AND_ASSIGN(const RunReader last,
-                       RunReader::Open(files, "run/segments/E0001-000002.h5", {.run_directory = "run"}));
+  ASSERT_OK_AND_ASSIGN(const RunReader last, RunReader::Open(files, "run/segments/E0001-000002.h5", "run"));
   EXPECT_THAT(last.steps(), ElementsAre(3));
   EXPECT_EQ(last.ReadCheckpoint(3, "weights").value().size(), 3u);
 }

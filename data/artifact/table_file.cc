@@ -12,7 +12,6 @@
 #include "core/status/status_macros.h"
 #include "data/artifact/format/container.h"
 #include "data/artifact/format/table_arrays.h"
-#include "kernels/contract/numeric_contract.h"
 
 namespace reprise {
 namespace {
@@ -49,7 +48,6 @@ std::set<std::string> PathsOf(const std::vector<StreamSchema>& schemas) {
 
 absl::StatusOr<TableFile> Parse(const std::string& bytes) {
   ASSIGN_OR_RETURN(const internal::Container container, internal::ParseContainer(bytes));
-  RETURN_IF_ERROR(internal::CheckNumericContract(bytes));
   TableFile file;
   ASSIGN_OR_RETURN(file.plan, TextAt(container, kPlan));
   ASSIGN_OR_RETURN(const std::string text, TextAt(container, kSchemas));
@@ -81,7 +79,7 @@ absl::StatusOr<std::string> EncodeTableFile(const std::string& plan, absl::Span<
     std::vector<ArraySource> own = internal::SourcesOf(absl::StrCat(kTables, table.schema().name), table);
     std::move(own.begin(), own.end(), std::back_inserter(arrays));
   }
-  return internal::EncodeContainer(std::move(arrays), kNumericContract);
+  return internal::EncodeContainer(std::move(arrays));
 }
 
 absl::StatusOr<std::string> ReadTableFile(FileSystem& files, absl::string_view path) {

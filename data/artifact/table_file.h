@@ -22,7 +22,7 @@ struct TableFile {
   RunDigests digests = {};          // set by Parse
 };
 
-// Returns the file's bytes: a function of the plan, the tables, the numeric contract and the version of HDF5. The
+// Returns the file's bytes: a function of the plan, the tables and the version of HDF5. The
 // tables' names must differ and satisfy IsArtifactName (checked).
 absl::StatusOr<std::string> EncodeTableFile(const std::string& plan, absl::Span<const StreamTable> tables);
 
@@ -31,7 +31,7 @@ absl::StatusOr<std::string> EncodeTableFile(const std::string& plan, absl::Span<
 absl::StatusOr<std::string> ReadTableFile(FileSystem& files, absl::string_view path);
 
 // The inverse. Verifies all digests first. DataLoss, naming `path`, if the bytes are damaged or are not such a file;
-// Unimplemented if they have a newer format or another numeric contract.
+// Unimplemented if they have another format or numeric contract.
 absl::StatusOr<TableFile> ParseTableFile(const std::string& bytes, absl::string_view path);
 
 }  // namespace reprise

@@ -33,12 +33,6 @@ int64_t BytesOf(const StreamInfo& stream) {
   return bytes;
 }
 
-std::string ContractText(const RunReader& run) {
-  const int64_t contract = run.numeric_contract();
-  if (contract == kNumericContract) return absl::StrCat(contract);
-  return absl::StrCat(contract, " (this program has ", kNumericContract, ": it can show the run, not reproduce it)");
-}
-
 // NaN where nothing could be scored, which is null in JSON.
 std::vector<double> TrainingRewards(const StoredRun& run) {
   std::vector<double> rewards;
@@ -61,7 +55,7 @@ std::string DescribeFile(const StoredRun& stored) {
   absl::StrAppend(&text, "run digest        sha256:", run.run_digest_hex(), "\n");
   if (!is_unfinished) absl::StrAppend(&text, "run.h5            sha256:", run.file_sha256_hex(), "\n");
   absl::StrAppend(&text, "configuration     sha256:", run.config_sha256_hex(), "\n");
-  absl::StrAppend(&text, "numeric contract  ", ContractText(run), "\n");
+  absl::StrAppend(&text, "numeric contract  ", kNumericContract, "\n");
   absl::StrAppend(&text, "\nconfiguration\n");
   for (const absl::string_view line : absl::StrSplit(run.config_text(), '\n', absl::SkipEmpty())) {
     absl::StrAppend(&text, "  ", line, "\n");
@@ -118,7 +112,7 @@ nlohmann::ordered_json RunJson(const StoredRun& run, bool interpreted) {
                                  {"run_sha256", reader.file_sha256_hex()},
                                  {"unfinished", !run.unfinished_in.empty()},
                                  {"config_sha256", reader.config_sha256_hex()},
-                                 {"numeric_contract", reader.numeric_contract()},
+                                 {"numeric_contract", kNumericContract},
                                  {"configuration", reader.config_text()}};
   if (!run.unfinished_in.empty()) json.erase("run_sha256");
   json["external_files"] = nlohmann::ordered_json::object();

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
 #include "core/status/status_macros.h"
-#include "kernels/contract/numeric_contract.h"
 #include "rl/completions/data_file.h"
 #include "rl/completions/prepared_completions.h"
 #include "rl/config/workload_traits.h"
@@ -40,23 +39,6 @@ constexpr Words kOfEarlier = {
         "what an earlier run of the model was trained on is unknown here, and may have been these "
         "problems: only a file that both runs have read can be compared (data.path, --data)"};
 
-// The problems that a share holds out were held out of this run only if it was split in the same way.
-absl::Status CheckShare(const rl::EvaluationConfig& trained, const rl::EvaluationConfig& evaluation) {
-  if (evaluation.held_out_share == 0) return absl::OkStatus();
-  if (evaluation.held_out_share > trained.held_out_share || evaluation.split_seed != trained.split_seed) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "evaluation.held_out_share ", evaluation.held_out_share, " with split_seed ", evaluation.split_seed,
-        ": the run held out ", trained.held_out_share, " with split_seed ", trained.split_seed,
-        ", so it was trained on some of these problems: use the run's own share, a smaller one, or --held-out FILE"));
-  }
-  return absl::OkStatus();
-}
-
-// The share by which this program can tell which problems a training held out; 0: it cannot tell of any.
-double KnownShare(const ModelTask& task) {
-  return task.numeric_contract >= kSplitByPromptSince ? task.config.evaluation.held_out_share : 0;
-}
-
 std::string OtherProblems(const Words& words) {
   return absl::StrCat(words.run, " had problems of another kind, with which these cannot be compared");
 }
@@ -65,10 +47,6 @@ std::string MayHaveUsed(const ModelTask& task, const Words& words, absl::string_
   const rl::EvaluationConfig& trained = task.config.evaluation;
   const std::string run = absl::StrCat(words.run, " may have been trained on ", which, ": ");
   if (trained.held_out_share == 0) return absl::StrCat(run, "it held out none of the problems that it drew");
-  if (KnownShare(task) == 0) {
-    return absl::StrCat(run, "it has numeric contract ", task.numeric_contract,
-                        ", which held out other problems than contract ", kNumericContract);
-  }
   return absl::StrCat(run, "of the problems that it drew, it held out ", trained.held_out_share, " with split_seed ",
                       trained.split_seed);
 }
@@ -80,7 +58,7 @@ absl::StatusOr<int64_t> CountMayBeDrawn(const ModelTask& task, const models::Tok
   ASSIGN_OR_RETURN(const rl::ProblemForms forms, rl::ProblemForms::Create(task.config, tokenizer));
   return std::count_if(tasks.begin(), tasks.end(), [&](const rl::TaskRecord& each) {
     const absl::StatusOr<std::string> form = forms.FormFor(rl::CompletionOf(each).text);
-    return !form.ok() || !rl::IsHeldOut(seed, KnownShare(task), *form);
+    return !form.ok() || !rl::IsHeldOut(seed, task.config.evaluation.held_out_share, *form);
   });
 }
 
@@ -106,12 +84,10 @@ std::optional<std::vector<data::Task>> ProblemsOfTraining(const ModelTask& task,
 // Counts the tasks that are among the training problems of a file, of which `problems` are all.
 absl::StatusOr<int64_t> CountInFile(const ModelTask& task, const models::Tokenizer& tokenizer,
                                     const std::vector<data::Task>& problems, const std::vector<rl::TaskRecord>& tasks) {
-  rl::Config config = task.config;
-  config.evaluation.held_out_share = KnownShare(task);
-  ASSIGN_OR_RETURN(const rl::Split split, rl::SplitOf(config, tokenizer, problems));
+  ASSIGN_OR_RETURN(const rl::Split split, rl::SplitOf(task.config, tokenizer, problems));
   std::set<std::string> prompts;
   for (const int64_t i : split.training) prompts.insert(problems[static_cast<size_t>(i)].prompt);
-  return rl::CountTrainedOn(config, tokenizer, prompts, tasks);
+  return rl::CountTrainedOn(task.config, tokenizer, prompts, tasks);
 }
 
 bool DrawsTexts(const rl::Config& config) { return rl::Traits(config).has_texts; }
@@ -140,7 +116,7 @@ std::string WhyNotOfDraws(const ModelTask& task, const Words& words, const rl::C
   const bool draws_texts = DrawsTexts(trained) && trained.data.path.empty() && trained.environment.name.empty();
   const bool reads_whole = trained.rollout.max_prompt_length == 0;  // others have other forms
   if (!draws_texts || !reads_whole || trained.data.task != config.data.task) return OtherProblems(words);
-  const absl::Status split = CheckSplit(trained.evaluation, task.numeric_contract, config.evaluation);
+  const absl::Status split = CheckSplit(trained.evaluation, config.evaluation);
   return split.ok() ? "" : MayHaveUsed(task, words, "some of them");
 }
 
@@ -152,12 +128,15 @@ absl::StatusOr<std::string> WhyNot(const ModelTask& task, const Words& words, co
 
 }  // namespace
 
-absl::Status CheckSplit(const rl::EvaluationConfig& trained, int64_t contract, const rl::EvaluationConfig& evaluation) {
-  RETURN_IF_ERROR(CheckShare(trained, evaluation));
-  if (evaluation.held_out_share == 0 || contract >= kSplitByPromptSince) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the run has numeric contract ", contract, ", which held out other problems than contract ",
-                   kNumericContract, ": it may have been trained on the current ones; give others by --held-out FILE"));
+absl::Status CheckSplit(const rl::EvaluationConfig& trained, const rl::EvaluationConfig& evaluation) {
+  if (evaluation.held_out_share == 0) return absl::OkStatus();
+  if (evaluation.held_out_share > trained.held_out_share || evaluation.split_seed != trained.split_seed) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "evaluation.held_out_share ", evaluation.held_out_share, " with split_seed ", evaluation.split_seed,
+        ": the run held out ", trained.held_out_share, " with split_seed ", trained.split_seed,
+        ", so it was trained on some of these problems: use the run's own share, a smaller one, or --held-out FILE"));
+  }
+  return absl::OkStatus();
 }
 
 bool BeganWithOtherWeights(const std::vector<ExternalFile>& files) {

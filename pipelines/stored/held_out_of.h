@@ -18,13 +18,9 @@
 
 namespace reprise {
 
-// The first numeric contract whose runs hold out the problems that this program does (rl/episodes/draw_problem.h).
-inline constexpr int64_t kSplitByPromptSince = 2;
-
-// Returns an error unless the problems that the share of `evaluation` holds out were held out of a run with `trained`
-// and this numeric contract: a run is evaluated on a smaller share, which is a subset, or on its own. InvalidArgument
-// or FailedPrecondition, with a remedy. Pure.
-absl::Status CheckSplit(const rl::EvaluationConfig& trained, int64_t contract, const rl::EvaluationConfig& evaluation);
+// Returns InvalidArgument, with a remedy, unless the problems that the share of `evaluation` holds out were held out of
+// a run with `trained`: a run is evaluated on a smaller share, which is a subset, or on its own. Pure.
+absl::Status CheckSplit(const rl::EvaluationConfig& trained, const rl::EvaluationConfig& evaluation);
 
 // The problems of an evaluation.
 struct EvaluatedTasks {

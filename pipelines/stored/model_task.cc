@@ -15,6 +15,7 @@
 #include "core/io/read_file.h"
 #include "core/json/json.h"
 #include "core/status/status_macros.h"
+#include "kernels/contract/numeric_contract.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/stored/stored_run.h"
 #include "rl/completions/model_files.h"
@@ -29,7 +30,7 @@ constexpr size_t kMostTrainings = 1000, kMostBytesOfBase = rl::kMostModelTaskByt
 
 constexpr absl::string_view kEarlier = "earlier_runs";
 constexpr absl::string_view kMembers[] = {"format", "numeric_contract", "config", "files", kEarlier};
-constexpr absl::string_view kMembersOfEarlier[] = {"numeric_contract", "config", "files"};
+constexpr absl::string_view kMembersOfEarlier[] = {"config", "files"};
 
 constexpr absl::string_view kWithoutFile = "; --config FILE evaluates the model without this file";
 constexpr absl::string_view kWriteAnew =
@@ -44,10 +45,15 @@ absl::Status CheckMembers(const JsonValue& value, absl::Span<const absl::string_
   return absl::OkStatus();
 }
 
+absl::Status CheckNumber(const JsonValue& root, absl::string_view name, int64_t known) {
+  ASSIGN_OR_RETURN(const JsonValue member, root.Get(name));
+  ASSIGN_OR_RETURN(const int64_t number, member.Integer(0, std::numeric_limits<int64_t>::max()));
+  if (number == known) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("its ", name, " is ", number, "; this program reads ", known));
+}
+
 absl::StatusOr<StoredTraining> ParseTraining(const JsonValue& value) {
   StoredTraining training;
-  ASSIGN_OR_RETURN(const JsonValue contract, value.Get("numeric_contract"));
-  ASSIGN_OR_RETURN(training.numeric_contract, contract.Integer(1, std::numeric_limits<int64_t>::max()));
   ASSIGN_OR_RETURN(const JsonValue config, value.Get("config"));
   ASSIGN_OR_RETURN(const absl::string_view config_text, config.String());
   training.config_text = std::string(config_text);
@@ -65,8 +71,8 @@ absl::StatusOr<StoredTraining> ParseTraining(const JsonValue& value) {
 absl::StatusOr<std::vector<StoredTraining>> Parse(const std::string& text) {
   ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
   const JsonValue root = document.root();
-  ASSIGN_OR_RETURN(const JsonValue format, root.Get("format"));
-  RETURN_IF_ERROR(format.Integer(kFormat, kFormat).status());
+  RETURN_IF_ERROR(CheckNumber(root, "format", kFormat));
+  RETURN_IF_ERROR(CheckNumber(root, "numeric_contract", kNumericContract));
   RETURN_IF_ERROR(CheckMembers(root, kMembers));
   std::vector<StoredTraining> trainings;
   ASSIGN_OR_RETURN(trainings.emplace_back(), ParseTraining(root));
@@ -85,7 +91,7 @@ absl::StatusOr<std::vector<StoredTraining>> Parse(const std::string& text) {
 }
 
 absl::StatusOr<ModelTask> Interpret(const StoredTraining& training) {
-  ModelTask task = {.numeric_contract = training.numeric_contract, .config = {}, .files = training.files};
+  ModelTask task = {.config = {}, .files = training.files};
   ASSIGN_OR_RETURN(task.config, StoredConfigOf(training.config_text));
   return task;
 }
@@ -107,18 +113,18 @@ bool IsOfARun(FileSystem& files, const std::string& path) {
 nlohmann::ordered_json ToJson(const StoredTraining& training) {
   nlohmann::ordered_json digests = nlohmann::ordered_json::object();
   for (const ExternalFile& file : training.files) digests[file.name] = ToHex(file.sha256);
-  return {{"numeric_contract", training.numeric_contract}, {"config", training.config_text}, {"files", digests}};
+  return {{"config", training.config_text}, {"files", digests}};
 }
 
 }  // namespace
 
 absl::Status WriteModelTask(FileSystem& files, const std::string& directory, const RunHeader& header,
-                            int64_t numeric_contract, const std::vector<StoredTraining>& earlier) {
-  StoredTraining own = {numeric_contract, header.config_text, {}};
+                            const std::vector<StoredTraining>& earlier) {
+  StoredTraining own = {header.config_text, {}};
   for (const ExternalFile& file : header.external_files) {
     if (!absl::StartsWith(file.name, "model/")) own.files.push_back(file);
   }
-  nlohmann::ordered_json task = {{"format", kFormat}};
+  nlohmann::ordered_json task = {{"format", kFormat}, {"numeric_contract", kNumericContract}};
   task.update(ToJson(own));
   // Rounds with one configuration and the same files count once.
   for (auto each = earlier.begin(); each != earlier.end(); ++each) {

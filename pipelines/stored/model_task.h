@@ -24,7 +24,6 @@ namespace reprise {
 
 // A run that trained weights, as the file has it.
 struct StoredTraining {
-  int64_t numeric_contract = 0;
   std::string config_text;
   std::vector<ExternalFile> files;  // the run's, except those of the model that it started from
 
@@ -32,7 +31,6 @@ struct StoredTraining {
 };
 
 struct ModelTask {
-  int64_t numeric_contract = 0;
   rl::Config config;                // with "external" for paths
   std::vector<ExternalFile> files;  // as above
   // The runs that had trained the weights before this one, the last first; theirs are empty.
@@ -43,7 +41,7 @@ struct ModelTask {
 // the model that the run started from (ReadTrainings). The directory is made where it is missing. AlreadyExists for a
 // file that no run wrote, which stays. NotFound or AlreadyExists where another process writes there at the same time.
 absl::Status WriteModelTask(FileSystem& files, const std::string& directory, const RunHeader& header,
-                            int64_t numeric_contract, const std::vector<StoredTraining>& earlier);
+                            const std::vector<StoredTraining>& earlier);
 
 // Removes the file that WriteModelTask wrote.
 void RemoveModelTask(FileSystem& files, const std::string& directory);

@@ -36,11 +36,10 @@ TEST(ModelTaskTest, ReturnsWhatWasWritten) {
   rl::Config config;
   config.data.path = "external";
   config.algorithm.reward = "character_match";
-  ASSERT_OK(WriteModelTask(Files(), directory, HeaderOf(rl::Config()), 1, {}));
-  ASSERT_OK(WriteModelTask(Files(), directory, HeaderOf(config), 2, {}));  // in place of the other
+  ASSERT_OK(WriteModelTask(Files(), directory, HeaderOf(rl::Config()), {}));
+  ASSERT_OK(WriteModelTask(Files(), directory, HeaderOf(config), {}));  // in place of the other
   ASSERT_OK_AND_ASSIGN(const std::optional<ModelTask> task, ReadModelTask(Files(), directory));
   ASSERT_TRUE(task.has_value());
-  EXPECT_EQ(task->numeric_contract, 2);
   EXPECT_EQ(task->config.data.path, "external");
   EXPECT_EQ(task->config.algorithm.reward, "character_match");
   // The model that a run started from is not the one in the directory.
@@ -57,7 +56,7 @@ std::string ModelOn(const std::string& base, const std::string& reward) {
     const std::string text = ReadFile(Files(), base + "/reprise.json", rl::kMostModelTaskBytes).value();
     trainings = ReadTrainings(Files(), base, {{std::string(rl::kModelTaskName), Sha256(text)}}).value();
   }
-  EXPECT_OK(WriteModelTask(Files(), directory, HeaderOf(config), 2, trainings));
+  EXPECT_OK(WriteModelTask(Files(), directory, HeaderOf(config), trainings));
   return directory;
 }
 
@@ -90,7 +89,7 @@ TEST(ModelTaskTest, AFileThatNoRunWroteStays) {
   const std::string directory = NewPath(), path = directory + "/reprise.json", mine = "{\"mine\": 1}";
   ASSERT_OK(CreateDirectories(Files(), directory));
   ASSERT_OK(WriteFileAtomically(Files(), path, mine));
-  EXPECT_THAT(WriteModelTask(Files(), directory, HeaderOf(rl::Config()), 1, {}),
+  EXPECT_THAT(WriteModelTask(Files(), directory, HeaderOf(rl::Config()), {}),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("no run wrote it")));
   EXPECT_EQ(ReadFile(Files(), path, 100).value_or(""), mine);
 }
@@ -112,15 +111,18 @@ TEST(ModelTaskTest, RefusesWhatTrainDoesNotWrite) {
   EXPECT_THAT(error("{"), is("/reprise.json: "));
   EXPECT_THAT(error("[]"), is("expected an object"));
   EXPECT_THAT(error(R"({"format": 1, "config": "", "files": {}})"), is("numeric_contract"));
-  EXPECT_THAT(error(R"({"format": 2, "config": "", "files": {}})"), is("/format"));
+  EXPECT_THAT(error(R"({"format": 2, "config": "", "files": {}})"),
+              is("its format is 2; this program reads 1; --conf"));
+  EXPECT_THAT(error(R"({"format": 1, "numeric_contract": 2, "config": "", "files": {}})"),
+              is("/reprise.json: its numeric_contract is 2; this program reads 1; --config FILE"));
   EXPECT_THAT(
-      error(R"({"format": 1, "numeric_contract": 2, "config": "[data]\npath = \"/etc/passwd\"\n", "files": {}})"),
+      error(R"({"format": 1, "numeric_contract": 1, "config": "[data]\npath = \"/etc/passwd\"\n", "files": {}})"),
       is("contains a path in data.path"));
-  EXPECT_THAT(error(R"({"format": 1, "numeric_contract": 2, "config": "[execution]\nthreads = 2\n", "files": {}})"),
+  EXPECT_THAT(error(R"({"format": 1, "numeric_contract": 1, "config": "[execution]\nthreads = 2\n", "files": {}})"),
               is("execution.threads"));
-  EXPECT_THAT(error(R"({"format": 1, "numeric_contract": 2, "config": "", "files": {"data/problems": "12"}})"),
+  EXPECT_THAT(error(R"({"format": 1, "numeric_contract": 1, "config": "", "files": {"data/problems": "12"}})"),
               is("; --config FILE"));
-  EXPECT_THAT(error(R"({"format": 1, "numeric_contract": 2, "config": "", "files": {}, "trust_remote_code": true})"),
+  EXPECT_THAT(error(R"({"format": 1, "numeric_contract": 1, "config": "", "files": {}, "trust_remote_code": true})"),
               is("/reprise.json: it has the unknown member \"trust_remote_code\": remove it"));
 }
 

@@ -97,18 +97,6 @@ std::vector<HeaderDifference> CompareHeaders(const RunHeader& a, const RunHeader
   return differences;
 }
 
-std::vector<HeaderDifference> CompareHeaders(const RunReader& a, const RunReader& b) {
-  std::vector<HeaderDifference> differences;
-  const auto contract = [](const RunReader& run) {
-    return std::map<std::string, std::string>{{"numeric contract", absl::StrCat(run.numeric_contract())}};
-  };
-  AppendDifferences(contract(a), contract(b), differences);
-  for (HeaderDifference& difference : CompareHeaders(a.header(), b.header())) {
-    differences.push_back(std::move(difference));
-  }
-  return differences;
-}
-
 void CompareSteps(const rl::RecordSchema& schema, const std::vector<rl::StepTables>& a,
                   const std::vector<rl::StepTables>& b, const std::vector<std::string>& tensor_names,
                   RunComparison* comparison) {
@@ -129,7 +117,7 @@ void CompareSteps(const rl::RecordSchema& schema, const std::vector<rl::StepTabl
 
 absl::StatusOr<RunComparison> CompareRuns(const StoredRun& a, const StoredRun& b) {
   RunComparison comparison;
-  comparison.header = CompareHeaders(*a.reader, *b.reader);
+  comparison.header = CompareHeaders(a.reader->header(), b.reader->header());
   CompareSteps(rl::RecordSchemaOf(a.config), a.steps, b.steps, TensorNames(a), &comparison);
   if (comparison.divergence || comparison.end) return comparison;
   ASSIGN_OR_RETURN(comparison.contents, CompareContents(*a.reader, *b.reader));

@@ -28,7 +28,7 @@ struct HeaderDifference {
 void AppendDifferences(const std::map<std::string, std::string>& a, const std::map<std::string, std::string>& b,
                        std::vector<HeaderDifference>& differences);
 
-// Returns every key of the configurations and every external file that differs. Pure.
+// Returns every key of the configurations, then every external file, that differs; both sorted by name. Pure.
 std::vector<HeaderDifference> CompareHeaders(const RunHeader& a, const RunHeader& b);
 
 // A phase with more steps in one of the runs.
@@ -46,9 +46,6 @@ struct RunComparison {
 
   bool identical() const { return header.empty() && !divergence && !end && !contents; }
 };
-
-// Returns all differences between the headers, sorted by name within each kind. Pure.
-std::vector<HeaderDifference> CompareHeaders(const RunReader& a, const RunReader& b);
 
 // Finds the first step that differs, among those that both runs have; sets steps_compared, divergence and end. Pure.
 // `schema` describes the steps of `a`.

@@ -169,7 +169,7 @@ absl::Status Interpret(const std::string& path, StoredRun* run) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<StoredRun> OpenUninterpreted(const std::string& path, const RunReaderOptions& options) {
+absl::StatusOr<StoredRun> OpenUninterpreted(const std::string& path) {
   FileSystem& files = PosixFileSystem();
   const absl::StatusOr<FileInfo> info = files.Stat(path);
   const bool is_directory = info.ok() && info->is_directory;
@@ -178,7 +178,7 @@ absl::StatusOr<StoredRun> OpenUninterpreted(const std::string& path, const RunRe
     StoredRun run;
     const std::string file = is_directory ? JoinPath(path, "run.h5") : path;
     const bool is_file = !is_directory || files.Stat(file).ok();
-    absl::StatusOr<RunReader> reader = is_file ? RunReader::Open(files, file, options) : OpenUnfinished(files, path);
+    absl::StatusOr<RunReader> reader = is_file ? RunReader::Open(files, file) : OpenUnfinished(files, path);
     if (reader.ok()) {
       run.reader = std::make_unique<RunReader>(*std::move(reader));
       if (!is_file) run.unfinished_in = path;
@@ -191,8 +191,8 @@ absl::StatusOr<StoredRun> OpenUninterpreted(const std::string& path, const RunRe
   return status;
 }
 
-absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path, const RunReaderOptions& options) {
-  ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(path, options));
+absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path) {
+  ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(path));
   RETURN_IF_ERROR(Interpret(path, &run));
   return run;
 }

@@ -44,10 +44,10 @@ absl::Status Interpret(const std::string& path, StoredRun* run);
 // Opens and verifies a run without interpreting it: a run.h5, or in a run's directory its run.h5 or, without one,
 // everything that is committed. Does not disturb a process that writes the run. NotFound where there is no run, or
 // nothing of it is committed; InvalidArgument for what is of a sweep; otherwise the reader's errors.
-absl::StatusOr<StoredRun> OpenUninterpreted(const std::string& path, const RunReaderOptions& options = {});
+absl::StatusOr<StoredRun> OpenUninterpreted(const std::string& path);
 
 // The same, interpreted. Errors also those of Interpret.
-absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path, const RunReaderOptions& options = {});
+absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path);
 
 // Returns the tensors in the order of the records' digests, if they can be determined from a checkpoint or from the
 // configuration; otherwise none.

@@ -183,7 +183,7 @@ absl::StatusOr<ChosenWeights> ReadChosenWeights(const StepChoice& choice, const 
   for (int i = 1; i < kTries && goes_on && absl::IsNotFound(chosen.status()); ++i) {
     const absl::StatusOr<std::vector<int64_t>> states = ListStates(PosixFileSystem(), run->unfinished_in);
     if (!states.ok() || states->empty()) break;
-    ASSIGN_OR_RETURN(*run, OpenStoredRun(std::string(run->unfinished_in), {.any_numeric_contract = true}));
+    ASSIGN_OR_RETURN(*run, OpenStoredRun(std::string(run->unfinished_in)));
     chosen = ReadOnce(*run, choice, layout);
   }
   return chosen;

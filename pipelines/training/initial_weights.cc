@@ -181,7 +181,7 @@ absl::Status TakeInitialWeights(const std::string& text, const rl::Config& confi
   if (HasAdapters(text)) return TakeAdapters(text, config, parts);
   RETURN_IF_ERROR(RefuseModelDirectory(text, config));
   ASSIGN_OR_RETURN(const Place place, ParsePlace(text));
-  ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(place.path, {.any_numeric_contract = true}));
+  ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(place.path));
   ASSIGN_OR_RETURN(const std::vector<std::string> unknown, InterpretWeights(place.path, &run));
   if (!unknown.empty()) {
     parts->warnings.push_back(absl::StrCat(

@@ -30,10 +30,8 @@ struct Piece {
 
 absl::StatusOr<Piece> OpenPiece(FileSystem& files, const std::string& directory, const std::string& name,
                                 const rl::Config& config) {
-  RunReaderOptions options;
-  options.run_directory = directory;
   const std::string path = JoinPath(directory, name);
-  ASSIGN_OR_RETURN(RunReader reader, RunReader::Open(files, path, options));
+  ASSIGN_OR_RETURN(RunReader reader, RunReader::Open(files, path, directory));
   absl::StatusOr<std::vector<rl::StepTables>> steps = rl::ReadSteps(reader, config);
   if (!steps.ok()) return WithContext(steps.status(), path);
   return Piece{std::move(reader), *std::move(steps)};

@@ -19,7 +19,6 @@
 #include "data/artifact/run_reader.h"
 #include "data/artifact/run_state.h"
 #include "data/artifact/run_writer.h"
-#include "kernels/contract/numeric_contract.h"
 #include "models/olmoe/model_directory.h"
 #include "models/olmoe/peft_directory.h"
 #include "pipelines/program/program.h"
@@ -86,7 +85,7 @@ absl::Status Export(const rl::Config& config, FileSystem& files, const std::stri
   RETURN_IF_ERROR(CheckIsNoLink(model));
   if (config.lora.r > 0) RETURN_IF_ERROR(rl::RequireUnchangedModel(config.model, parts.external_files));
   RETURN_IF_ERROR(RemovePartOfModel(files, model));
-  absl::Status exported = WriteModelTask(files, model, rl::HeaderOf(config, parts), kNumericContract, base.trainings);
+  absl::Status exported = WriteModelTask(files, model, rl::HeaderOf(config, parts), base.trainings);
   if (exported.ok()) exported = parts.workload->Export(files, model);
   if (!absl::IsNotFound(exported) && !absl::IsAlreadyExists(exported)) return exported;
   // Files may appear concurrently: another process that resumed the finished run exports the same model.

@@ -5,7 +5,6 @@
 #include "data/artifact/run_reader.h"
 #include "data/artifact/testing/rewrite.h"
 #include "gtest/gtest.h"
-#include "kernels/contract/numeric_contract.h"
 #include "tests/cli/cli.h"
 
 namespace reprise::testing {
@@ -39,21 +38,16 @@ TEST(CompareTest, EveryDifferingKeyIsListedBeforeTheFirstDifferingStep) {
   EXPECT_EQ(verdict["first_divergence"]["stage"], "tasks");
 }
 
-TEST(CompareTest, RunsOfAnotherNumericContractAreComparedAndNotReproduced) {
-  const std::string bytes = RewriteRun(Contents(TinyFile()), [](auto&) {}, kNumericContract - 1).value();
-  const std::string other = WriteFile(MakeDirectory(), "run.h5", bytes);
-  const ProcessResult result = RunVerb("compare", {TinyFile(), other});
-  EXPECT_EQ(result.exit_code, 1) << result.err;
-  EXPECT_THAT(result.out, StartsWith(absl::StrCat("differs: numeric contract: A ", kNumericContract, ", B ",
-                                                  kNumericContract - 1, "\n2 steps agree bit for bit\n")));
-  EXPECT_THAT(RunVerb("reproduce", {other}),
-              FailsWith("reproduce", 65,
-                        absl::StrCat(other, ": its numbers follow numeric contract ", kNumericContract - 1,
-                                     "; those of this program follow ", kNumericContract,
-                                     ", so its bits cannot be reproduced: use a version of Reprise with contract ",
-                                     kNumericContract - 1,
-                                     " (docs/determinism.md has what each contract changed; execution.jsonl in the "
-                                     "run's folder has the \"revision\" that made the run)")));
+TEST(CompareTest, RunsOfAnotherNumericContractAreRefusedByEveryVerb) {
+  const std::string other = WriteFile(MakeDirectory(), "run.h5", OfNextContract(Contents(TinyFile())));
+  const std::string sentence = absl::StrCat(
+      other, ": it has numeric contract 2; this program reads contract 1: use the version of Reprise that wrote it, ",
+      "whose \"revision\" is in the run's execution.jsonl");
+  EXPECT_THAT(RunVerb("compare", {TinyFile(), other}), FailsWith("compare", 65, sentence));
+  EXPECT_THAT(RunVerb("export", {other, "--output", MakeDirectory()}), FailsWith("export", 65, sentence));
+  for (const char* verb : {"inspect", "evaluate", "reproduce"}) {
+    EXPECT_THAT(RunVerb(verb, {other}), FailsWith(verb, 65, sentence));
+  }
 }
 
 TEST(CompareTest, AChangeOfTheStepSizeFirstShowsInTheWeights) {

@@ -328,13 +328,6 @@ TEST(EvaluateTest, WhereItIsUnknownWhatAModelsRunHeldOutNothingIsCalledHeldOut) 
 
   const std::string model = TrainTinyRun(Evaluations({share[1]})) + "/model", file = model + "/reprise.json";
   EXPECT_TRUE(IsHeldOut(EvaluateOn(model, config, share)));
-  std::string older = Contents(file);
-  const std::string contract = "\"numeric_contract\": ";
-  older.replace(older.find(contract), contract.size() + 1, contract + "1");
-  WriteFile(model, "reprise.json", older);
-  const ProcessResult of_older = EvaluateOn(model, config, share);
-  EXPECT_FALSE(IsHeldOut(of_older));
-  EXPECT_THAT(of_older.err, HasSubstr("on 9 of them: it has numeric contract 1, which held out other problems than"));
   WriteFile(model, "reprise.json", "{");
   const ProcessResult of_damaged = EvaluateOn(model, config, share);
   EXPECT_FALSE(IsHeldOut(of_damaged));

@@ -85,7 +85,7 @@ void RunWrittenContainer(absl::string_view bytes) {
   for (const internal::ArrayInfo& array : arrays) {
     sources.push_back(internal::OwningSourceOf(array, std::string(static_cast<size_t>(array.bytes()), '\0')));
   }
-  const auto file = internal::EncodeContainer(std::move(sources), 1);
+  const auto file = internal::EncodeContainer(std::move(sources));
   if (!file.ok()) return;
   const auto container = internal::ParseContainer(*file);
   CHECK(container.ok());

@@ -92,7 +92,6 @@ absl::StatusOr<std::string> ReadSegment(FileSystem& files, absl::string_view run
       ReadWhole(files, {.path = path, .offset = 0, .size = entry.size, .sha256 = entry.sha256});
   if (absl::IsDataLoss(bytes.status())) return Damaged(path, "it is damaged: it differs from the run's journal");
   RETURN_IF_ERROR(WithLoss(bytes.status(), path));
-  RETURN_IF_ERROR(WithContext(CheckNumericContract(*bytes), path));
   return bytes;
 }
 

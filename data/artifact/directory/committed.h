@@ -39,7 +39,7 @@ struct Committed {
 };
 
 // Returns the bytes of an entry's segment. DataLoss, with a remedy, if it is missing or differs from the entry;
-// Unimplemented if it has another numeric contract, or if the entry is of an unknown kind.
+// Unimplemented if the entry is of an unknown kind.
 absl::StatusOr<std::string> ReadSegment(FileSystem& files, absl::string_view run_directory, const JournalEntry& entry);
 
 // Reads the segments that `entries` name, one at a time, and every checkpoint file that they name and that the run

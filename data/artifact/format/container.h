@@ -33,12 +33,12 @@ ArraySource SourceOf(ArrayInfo info, absl::string_view bytes);  // which must li
 ArraySource OwningSourceOf(ArrayInfo info, std::string bytes);
 
 // Writes the whole file into `file`, which must be new, in one pass, with the user block last. The arrays may come in
-// any order. The bytes are a function of the arrays and the contract. Returns the block. Errors: those of `file` and of
+// any order. The bytes are a function of the arrays. Returns the block. Errors: those of `file` and of
 // the sources.
-absl::StatusOr<UserBlock> WriteContainer(std::vector<ArraySource> arrays, int64_t numeric_contract, File& file);
+absl::StatusOr<UserBlock> WriteContainer(std::vector<ArraySource> arrays, File& file);
 
 // Returns the same bytes in memory.
-absl::StatusOr<std::string> EncodeContainer(std::vector<ArraySource> arrays, int64_t numeric_contract);
+absl::StatusOr<std::string> EncodeContainer(std::vector<ArraySource> arrays);
 
 // Returns all bytes of a file that begins with a user block and has the size that the block states; nothing more than
 // the block is read of another file. Errors: those of ParseUserBlock, with the path in front; InvalidArgument for a
@@ -71,8 +71,8 @@ struct Container {
 using ArrayFinding = std::function<absl::StatusOr<std::vector<ArrayLocation>>(absl::string_view file)>;
 
 // Parses a file from memory, which must outlive the result. Checks in this order: the user block, the SHA-256 of the
-// rest, only then HDF5 (through `find`), and then the run digest. DataLoss for a damaged file, Unimplemented for a
-// newer format.
+// rest, only then HDF5 (through `find`), and then the run digest. DataLoss for a damaged file, Unimplemented for
+// another format or numeric contract.
 absl::StatusOr<Container> ParseContainer(absl::string_view file, const ArrayFinding& find = FindArrays);
 
 }  // namespace reprise::internal

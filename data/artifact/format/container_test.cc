@@ -35,13 +35,12 @@ std::vector<ArraySource> Arrays(size_t piece = 1000) {
   return arrays;
 }
 
-std::string File() { return EncodeContainer(Arrays(), 1).value(); }
+std::string File() { return EncodeContainer(Arrays()).value(); }
 
 TEST(ContainerTest, ReadsWhatWasWritten) {
   const std::string file = File();
   ASSERT_OK_AND_ASSIGN(const Container container, ParseContainer(file));
   ASSERT_EQ(container.arrays.size(), 3u);
-  EXPECT_EQ(container.block.numeric_contract, 1);
   EXPECT_EQ(container.Find("/x/scalar").value()->bytes, "12345678");
   EXPECT_EQ(container.Find("/empty").value()->bytes, "");
   EXPECT_EQ(container.Find("/a").value()->bytes, std::string(2999, 'z'));
@@ -51,13 +50,13 @@ TEST(ContainerTest, ReadsWhatWasWritten) {
 
 TEST(ContainerTest, BytesDoNotDependOnPiecesOrderOrMedium) {
   const std::string file = File();
-  EXPECT_EQ(EncodeContainer(Arrays(7), 1).value(), file);
+  EXPECT_EQ(EncodeContainer(Arrays(7)).value(), file);
   std::vector<ArraySource> reversed = Arrays();
   std::swap(reversed[0], reversed[2]);
-  EXPECT_EQ(EncodeContainer(std::move(reversed), 1).value(), file);
+  EXPECT_EQ(EncodeContainer(std::move(reversed)).value(), file);
   FakeFileSystem files;
   ASSERT_OK_AND_ASSIGN(const auto written, files.Open("a", OpenMode::kCreate));
-  ASSERT_OK(WriteContainer(Arrays(), 1, *written));
+  ASSERT_OK(WriteContainer(Arrays(), *written));
   EXPECT_EQ(ReadFile(files, "a", 1 << 20).value(), file);
 }
 
@@ -90,7 +89,7 @@ TEST(ContainerTest, RefusesContentsThatDoNotFitTheRunDigest) {
 
 TEST(ContainerTest, RefusesForeignHdf5BehindAValidBlock) {
   const std::string body(3000, 'x');
-  const UserBlock block = {.numeric_contract = 1, .body_bytes = 3000, .body_digest = Sha256(body), .run_digest = {}};
+  const UserBlock block = {.body_bytes = 3000, .body_digest = Sha256(body), .run_digest = {}};
   EXPECT_THAT(ParseContainer(EncodeUserBlock(block) + body), StatusIs(kDataLoss, HasSubstr("not an HDF5 file")));
 }
 
@@ -99,11 +98,11 @@ TEST(WriteContainerTest, ReportsEveryCallThatFailsAndTheSourcesErrors) {
     FakeFileSystem files;
     files.FailCall(call, ENOSPC);
     ASSERT_OK_AND_ASSIGN(const auto file, files.Open("a", OpenMode::kCreate));
-    EXPECT_THAT(WriteContainer(Arrays(), 1, *file), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("a")));
+    EXPECT_THAT(WriteContainer(Arrays(), *file), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("a")));
   }
   std::vector<ArraySource> arrays = Arrays();
   arrays[0].emit = [](const ByteSink&) { return absl::DataLossError("gone"); };
-  EXPECT_THAT(EncodeContainer(std::move(arrays), 1), StatusIs(kDataLoss, HasSubstr("gone")));
+  EXPECT_THAT(EncodeContainer(std::move(arrays)), StatusIs(kDataLoss, HasSubstr("gone")));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ class Body {
 };
 
 // Passes everything after the user block to `sink`; returns the block.
-absl::StatusOr<UserBlock> EmitBody(std::vector<ArraySource> arrays, int64_t numeric_contract, const ByteSink& sink) {
+absl::StatusOr<UserBlock> EmitBody(std::vector<ArraySource> arrays, const ByteSink& sink) {
   const auto by_path = [](const ArraySource& a, const ArraySource& b) { return a.info.path < b.info.path; };
   std::sort(arrays.begin(), arrays.end(), by_path);
   std::vector<ArrayInfo> infos;
@@ -81,10 +81,8 @@ absl::StatusOr<UserBlock> EmitBody(std::vector<ArraySource> arrays, int64_t nume
     run.Add(array->info, digest);
   }
   RETURN_IF_ERROR(body.PutMetadataUpTo(layout.size));
-  return UserBlock{.numeric_contract = numeric_contract,
-                   .body_bytes = body.position() - kUserBlockBytes,
-                   .body_digest = body.digest(),
-                   .run_digest = run.Finish()};
+  return UserBlock{
+      .body_bytes = body.position() - kUserBlockBytes, .body_digest = body.digest(), .run_digest = run.Finish()};
 }
 
 }  // namespace
@@ -97,7 +95,7 @@ ArraySource OwningSourceOf(ArrayInfo info, std::string bytes) {
   return {std::move(info), [bytes = std::move(bytes)](const ByteSink& sink) { return sink(bytes); }};
 }
 
-absl::StatusOr<UserBlock> WriteContainer(std::vector<ArraySource> arrays, int64_t numeric_contract, File& file) {
+absl::StatusOr<UserBlock> WriteContainer(std::vector<ArraySource> arrays, File& file) {
   std::string pending(static_cast<size_t>(kUserBlockBytes), '\0');  // the block's place, then buffered small pieces
   const auto sink = [&](absl::string_view bytes) -> absl::Status {
     pending.append(bytes.data(), bytes.size());
@@ -106,19 +104,19 @@ absl::StatusOr<UserBlock> WriteContainer(std::vector<ArraySource> arrays, int64_
     pending.clear();
     return absl::OkStatus();
   };
-  ASSIGN_OR_RETURN(const UserBlock block, EmitBody(std::move(arrays), numeric_contract, sink));
+  ASSIGN_OR_RETURN(const UserBlock block, EmitBody(std::move(arrays), sink));
   RETURN_IF_ERROR(file.Append(pending));
   RETURN_IF_ERROR(file.WriteAt(0, EncodeUserBlock(block)));
   return block;
 }
 
-absl::StatusOr<std::string> EncodeContainer(std::vector<ArraySource> arrays, int64_t numeric_contract) {
+absl::StatusOr<std::string> EncodeContainer(std::vector<ArraySource> arrays) {
   std::string file(static_cast<size_t>(kUserBlockBytes), '\0');
   const auto sink = [&file](absl::string_view bytes) {
     file.append(bytes.data(), bytes.size());
     return absl::OkStatus();
   };
-  ASSIGN_OR_RETURN(const UserBlock block, EmitBody(std::move(arrays), numeric_contract, sink));
+  ASSIGN_OR_RETURN(const UserBlock block, EmitBody(std::move(arrays), sink));
   file.replace(0, static_cast<size_t>(kUserBlockBytes), EncodeUserBlock(block));
   return file;
 }

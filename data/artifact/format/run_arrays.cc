@@ -88,7 +88,7 @@ absl::StatusOr<RunHeader> ParseHeader(const Container& container, Digest& config
     return absl::DataLossError(absl::StrCat("its ", kConfigDigest, " is not that of ", kConfig));
   }
   ASSIGN_OR_RETURN(const std::vector<int64_t> contract, ReadIntegers(container, kContract));
-  if (contract != std::vector<int64_t>{container.block.numeric_contract}) {
+  if (contract != std::vector<int64_t>{kNumericContract}) {
     return absl::DataLossError(absl::StrCat("its ", kContract, " is not that of the user block"));
   }
   ASSIGN_OR_RETURN(const std::string schemas, ReadText(container, kSchemas));

@@ -69,7 +69,7 @@ absl::Status CheckAnyVersion(absl::string_view start, int64_t file_bytes) {
 }  // namespace
 
 std::string EncodeUserBlock(const UserBlock& block) {
-  std::string text = absl::StrCat(kMagic, "format ", kFormatVersion, "\nnumeric_contract ", block.numeric_contract,
+  std::string text = absl::StrCat(kMagic, "format ", kFormatVersion, "\nnumeric_contract ", kNumericContract,
                                   "\nbody_bytes ", block.body_bytes, "\nbody_sha256 ", ToHex(block.body_digest),
                                   "\nrun_digest ", ToHex(block.run_digest), "\n");
   CHECK_LT(text.size(), kProvedBytes);
@@ -90,8 +90,13 @@ absl::StatusOr<UserBlock> ParseUserBlock(absl::string_view start, int64_t file_b
     return absl::UnimplementedError(absl::StrCat("it has format version ", format, "; this program reads version ",
                                                  kFormatVersion, ": use the version of Reprise that wrote it"));
   }
+  ASSIGN_OR_RETURN(const int64_t contract, TakeNumber(text, "numeric_contract"));
+  if (contract != kNumericContract) {
+    return absl::UnimplementedError(
+        absl::StrCat("it has numeric contract ", contract, "; this program reads contract ", kNumericContract,
+                     ": use the version of Reprise that wrote it, whose \"revision\" is in the run's execution.jsonl"));
+  }
   UserBlock block;
-  ASSIGN_OR_RETURN(block.numeric_contract, TakeNumber(text, "numeric_contract"));
   ASSIGN_OR_RETURN(block.body_bytes, TakeNumber(text, "body_bytes"));
   ASSIGN_OR_RETURN(block.body_digest, TakeDigest(text, "body_sha256"));
   ASSIGN_OR_RETURN(block.run_digest, TakeDigest(text, "run_digest"));
@@ -105,17 +110,6 @@ absl::StatusOr<UserBlock> ParseUserBlock(absl::string_view start, int64_t file_b
     return absl::DataLossError("its first 512 bytes are damaged: they hold more than a user block has");
   }
   return block;
-}
-
-absl::Status CheckNumericContract(absl::string_view run_file) {
-  ASSIGN_OR_RETURN(const UserBlock block, ParseUserBlock(run_file));
-  if (block.numeric_contract == kNumericContract) return absl::OkStatus();
-  return absl::UnimplementedError(
-      absl::StrCat("its numbers follow numeric contract ", block.numeric_contract, "; those of this program follow ",
-                   kNumericContract, ", so its bits cannot be reproduced: use a version of Reprise with contract ",
-                   block.numeric_contract,
-                   " (docs/determinism.md has what each contract changed; execution.jsonl in the "
-                   "run's folder has the \"revision\" that made the run)"));
 }
 
 }  // namespace reprise::internal

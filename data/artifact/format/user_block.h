@@ -18,7 +18,6 @@ inline constexpr int64_t kFormatVersion = 1;
 inline constexpr absl::string_view kMagic = "reprise run\n";  // its first line
 
 struct UserBlock {
-  int64_t numeric_contract = 0;
   int64_t body_bytes = 0;  // all bytes after the block
   Digest body_digest = {};
   Digest run_digest = {};
@@ -28,15 +27,12 @@ struct UserBlock {
 std::string EncodeUserBlock(const UserBlock& block);
 
 // Parses the block at the start of `file` and checks the size, but not the digest, of the bytes after it. DataLoss if
-// the block is damaged or the file was truncated; Unimplemented, naming both versions, for a newer format.
+// the block is damaged or the file was truncated; Unimplemented, naming both numbers, for another format than
+// kFormatVersion or another numeric contract than kNumericContract.
 absl::StatusOr<UserBlock> ParseUserBlock(absl::string_view file);
 
 // The same for a file of `file_bytes` bytes of which only the first 512 (or all, if it has fewer) were read.
 absl::StatusOr<UserBlock> ParseUserBlock(absl::string_view start, int64_t file_bytes);
-
-// Unimplemented, naming both contracts, if the run file follows another numeric contract than this program. Errors:
-// those of ParseUserBlock.
-absl::Status CheckNumericContract(absl::string_view run_file);
 
 }  // namespace reprise::internal
 

@@ -13,9 +13,7 @@ using ::testing::HasSubstr;
 
 constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
 
-UserBlock Block() {
-  return {.numeric_contract = 3, .body_bytes = 4, .body_digest = Sha256("body"), .run_digest = Sha256("run")};
-}
+UserBlock Block() { return {.body_bytes = 4, .body_digest = Sha256("body"), .run_digest = Sha256("run")}; }
 std::string File() { return EncodeUserBlock(Block()) + "body"; }
 
 // Returns `file` with the first occurrence of `from` changed to `to`, and with a block digest that matches.
@@ -28,7 +26,7 @@ std::string Forged(std::string file, absl::string_view from, absl::string_view t
 TEST(UserBlockTest, IsTheTextOfTheFormat) {
   const std::string block = EncodeUserBlock(Block());
   ASSERT_EQ(block.size(), 512u);
-  const std::string text = absl::StrCat("reprise run\nformat 1\nnumeric_contract 3\nbody_bytes 4\nbody_sha256 ",
+  const std::string text = absl::StrCat("reprise run\nformat 1\nnumeric_contract 1\nbody_bytes 4\nbody_sha256 ",
                                         ToHex(Sha256("body")), "\nrun_digest ", ToHex(Sha256("run")), "\n");
   const std::string padded = text + std::string(433 - text.size(), ' ') + "\n";
   EXPECT_EQ(block, absl::StrCat(padded, "block_sha256 ", ToHex(Sha256(padded)), "\n"));
@@ -36,7 +34,6 @@ TEST(UserBlockTest, IsTheTextOfTheFormat) {
 
 TEST(UserBlockTest, ReadsWhatItWrote) {
   ASSERT_OK_AND_ASSIGN(const UserBlock block, ParseUserBlock(File()));
-  EXPECT_EQ(block.numeric_contract, 3);
   EXPECT_EQ(block.body_digest, Sha256("body"));
   EXPECT_EQ(block.run_digest, Sha256("run"));
 }
@@ -65,9 +62,16 @@ TEST(UserBlockTest, SaysWhatIsWrong) {
               StatusIs(kDataLoss, HasSubstr("no line \"run_digest\"")));
 }
 
-TEST(UserBlockTest, NamesBothVersionsOfANewerFormat) {
+TEST(UserBlockTest, NamesBothNumbersOfAnotherFormatOrNumericContract) {
   EXPECT_THAT(ParseUserBlock(Forged(File(), "format 1", "format 2")),
               StatusIs(absl::StatusCode::kUnimplemented, AllOf(HasSubstr("version 2"), HasSubstr("reads version 1"))));
+  for (const char* other : {"0", "2"}) {
+    EXPECT_THAT(ParseUserBlock(Forged(File(), "numeric_contract 1", absl::StrCat("numeric_contract ", other))),
+                StatusIs(absl::StatusCode::kUnimplemented,
+                         absl::StrCat("it has numeric contract ", other,
+                                      "; this program reads contract 1: use the version of Reprise that wrote it, "
+                                      "whose \"revision\" is in the run's execution.jsonl")));
+  }
 }
 
 }  // namespace

@@ -10,13 +10,13 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "data/artifact/format/run_arrays.h"
+#include "kernels/contract/numeric_contract.h"
 
 namespace reprise::testing {
 
 using internal::ArraySource;
 
-absl::StatusOr<std::string> RewriteRun(absl::string_view run_file, const EditStreams& edit,
-                                       std::optional<int64_t> numeric_contract) {
+absl::StatusOr<std::string> RewriteRun(absl::string_view run_file, const EditStreams& edit) {
   ASSIGN_OR_RETURN(const internal::StoredRun run, internal::ParseRun(run_file));
   std::map<std::string, StreamTable> tables;
   for (const auto& stream : run.streams) tables.emplace(stream.table.schema().name, stream.table.AllRows());
@@ -40,11 +40,16 @@ absl::StatusOr<std::string> RewriteRun(absl::string_view run_file, const EditStr
   for (const internal::ArrayView& array : run.container.arrays) {
     const std::string& path = array.info.path;
     if (absl::StartsWith(path, "/streams/") || absl::StartsWith(path, "/steps/rows/")) continue;
-    const bool is_contract = path == "/run/numeric_contract" && numeric_contract.has_value();
-    sources.push_back(is_contract ? internal::SourceOf(path, absl::MakeConstSpan(&*numeric_contract, 1))
-                                  : internal::SourceOf(array.info, array.bytes));
+    sources.push_back(internal::SourceOf(array.info, array.bytes));
   }
-  return internal::EncodeContainer(std::move(sources), numeric_contract.value_or(run.container.block.numeric_contract));
+  return internal::EncodeContainer(std::move(sources));
+}
+
+std::string OfNextContract(std::string run_file) {
+  constexpr size_t kProved = 434, kProof = 447;  // FORMAT.md, "User block"
+  const std::string line = absl::StrCat("\nnumeric_contract ", kNumericContract, "\n");
+  run_file.replace(run_file.find(line), line.size(), absl::StrCat("\nnumeric_contract ", kNumericContract + 1, "\n"));
+  return run_file.replace(kProof, 64, ToHex(Sha256(absl::string_view(run_file).substr(0, kProved))));
 }
 
 absl::StatusOr<std::string> WithConfigText(absl::string_view run_file, const std::string& text) {
@@ -58,7 +63,7 @@ absl::StatusOr<std::string> WithConfigText(absl::string_view run_file, const std
     if (is_config) info.shape = {static_cast<int64_t>(text.size())};
     sources.push_back(internal::SourceOf(info, is_config ? text : is_digest ? digest_bytes : array.bytes));
   }
-  return internal::EncodeContainer(std::move(sources), run.container.block.numeric_contract);
+  return internal::EncodeContainer(std::move(sources));
 }
 
 }  // namespace reprise::testing

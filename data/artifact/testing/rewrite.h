@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -19,10 +18,11 @@ namespace reprise::testing {
 // new table). Added rows belong to the last step; if rows are removed, later steps lose theirs.
 using EditStreams = std::function<void(std::map<std::string, StreamTable>& streams)>;
 
-// Returns the bytes of the run file after `edit`, with all digests recomputed, and with another numeric contract if one
-// is given. Errors: those of reading `run_file`.
-absl::StatusOr<std::string> RewriteRun(absl::string_view run_file, const EditStreams& edit,
-                                       std::optional<int64_t> numeric_contract = std::nullopt);
+// Returns the bytes of the run file after `edit`, with all digests recomputed. Errors: those of reading `run_file`.
+absl::StatusOr<std::string> RewriteRun(absl::string_view run_file, const EditStreams& edit);
+
+// Returns the run file as one of the numeric contract after this program's, whose first block has its digest.
+std::string OfNextContract(std::string run_file);
 
 // Returns the bytes of the run file with the text of its configuration replaced, and all digests recomputed.
 absl::StatusOr<std::string> WithConfigText(absl::string_view run_file, const std::string& text);

@@ -43,7 +43,7 @@ std::string Forged(absl::string_view file, absl::string_view dropped, std::vecto
   for (const internal::ArrayView& array : run.container.arrays) {
     if (array.info.path != dropped) sources.push_back(internal::SourceOf(array.info, array.bytes));
   }
-  return internal::EncodeContainer(std::move(sources), kNumericContract).value();
+  return internal::EncodeContainer(std::move(sources)).value();
 }
 
 TEST(RunDamageTest, RefusesTwoThousandFilesWithOneFlippedBit) {
