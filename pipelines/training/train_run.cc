@@ -164,22 +164,13 @@ absl::StatusOr<std::optional<TrainResult>> Training::Run() {
   return std::nullopt;
 }
 
-// An existing run can be resumed even if it was started by a version that did not check for unread keys.
 absl::Status Training::CheckKeys() {
-  const bool reports = is_root_ && !request_.check;
-  absl::Status status = rl::CheckKeysAreRead(config_);
-  if (status.ok()) {
-    const absl::StatusOr<std::vector<std::string>> warnings =
-        rl::CheckRunIsLongEnough(config_, request_.config.origins);
-    if (warnings.ok() && reports) {
-      for (const std::string& warning : *warnings) logger_.Warning(warning);
-    }
-    status = warnings.status();
+  RETURN_IF_ERROR(rl::CheckKeysAreRead(config_));
+  ASSIGN_OR_RETURN(const std::vector<std::string> warnings, rl::CheckRunIsLongEnough(config_, request_.config.origins));
+  for (const std::string& warning : warnings) {
+    if (is_root_ && !request_.check) logger_.Warning(warning);
   }
-  if (status.ok()) status = rl::CheckShapeKeys(config_.model, request_.config.origins);
-  if (!request_.resume || status.code() != absl::StatusCode::kInvalidArgument) return status;
-  if (reports) logger_.Warning(status.message());
-  return absl::OkStatus();
+  return rl::CheckShapeKeys(config_.model, request_.config.origins);
 }
 
 absl::Status Training::TakeWeights() {

@@ -110,11 +110,14 @@ TEST_P(ValueFunctionTest, IsTakenByInitFromIfBothRunsHaveItAndInitializedOtherwi
 }
 
 TEST(ValueKeysTest, AreRefusedWhereNothingReadsThem) {
-  const std::string config = WriteFile(MakeDirectory(), "run.toml", "[algorithm]\nlam = 0.5\n");
-  const ProcessResult result = RunVerb("validate", {config});
-  EXPECT_EQ(result.exit_code, 64);
-  EXPECT_THAT(result.err,
-              HasSubstr("algorithm.lam is set, but nothing would read it: it needs algorithm.baseline value, and "));
+  const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", "[algorithm]\nlam = 0.5\n");
+  for (const ProcessResult& result :
+       {RunVerb("validate", {config}), RunVerb("train", {config, "--output", directory + "/run"}),
+        RunVerb("train", {config, "--output", directory + "/run", "--resume"})}) {
+    EXPECT_EQ(result.exit_code, 64);
+    EXPECT_THAT(result.err,
+                HasSubstr("algorithm.lam is set, but nothing would read it: it needs algorithm.baseline value, and "));
+  }
 }
 
 }  // namespace
