@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/parallel/activity.h"
+#include "core/parallel/crowding.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 
@@ -18,6 +19,8 @@ namespace {
 // A waiting worker spins this often before it sleeps: long enough for the gaps within a step (measured: a wake-up from
 // sleep costs 30 to 600 us, a spinning worker answers in 1 us), short enough to leave the core to others between steps.
 constexpr int kSpins = 20000;
+
+int SpinsBeforeSleep() { return IsCrowded() ? 0 : kSpins; }
 
 }  // namespace
 
@@ -31,8 +34,8 @@ struct ThreadPool::State {
   void Loop(int worker) {
     uint32_t seen = 0;
     for (;;) {
-      for (int spins = 0; round.load(std::memory_order_acquire) == seen; ++spins) {
-        if (spins < kSpins) {
+      for (int spins = SpinsBeforeSleep(); round.load(std::memory_order_acquire) == seen; --spins) {
+        if (spins > 0) {
           _mm_pause();
         } else {
           round.wait(seen, std::memory_order_acquire);
@@ -48,6 +51,7 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int threads, NotStarted) : threads_(threads), state_(std::make_unique<State>()) {
   CHECK_GE(threads, 1);
+  if (threads_ > 1) CountThreads(threads_);
 }
 
 ThreadPool::ThreadPool(int threads) : ThreadPool(threads, NotStarted()) { CHECK(Start().ok()); }
@@ -75,6 +79,7 @@ absl::Status ThreadPool::Start() {
 }
 
 ThreadPool::~ThreadPool() {
+  if (threads_ > 1) CountThreads(-threads_);
   state_->stop.store(true, std::memory_order_relaxed);
   state_->round.fetch_add(1, std::memory_order_release);
   state_->round.notify_all();
@@ -92,8 +97,8 @@ void ThreadPool::OnEveryWorker(const std::function<void(int)>& work) {
   state_->round.notify_all();
   work(0);
   int left = 0;
-  for (int spins = 0; (left = state_->running.load(std::memory_order_acquire)) != 0; ++spins) {
-    if (spins < kSpins) {
+  for (int spins = SpinsBeforeSleep(); (left = state_->running.load(std::memory_order_acquire)) != 0; --spins) {
+    if (spins > 0) {
       _mm_pause();
     } else {
       state_->running.wait(left, std::memory_order_acquire);

@@ -2,9 +2,11 @@
 
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -36,6 +38,28 @@ TEST(ThreadPoolTest, CallsEveryWorkerOncePerRoundOverManyRounds) {
     pool.OnEveryWorker([&](int worker) { ++calls[static_cast<size_t>(worker)]; });
   }
   EXPECT_EQ(calls, (std::vector<int>{2000, 2000, 2000}));
+}
+
+// Returns the processor time that a pool's caller takes while it waits for the other worker, which is asleep.
+double SecondsOfWaiting() {
+  ThreadPool pool(2);
+  timespec begin, end;
+  EXPECT_EQ(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin), 0);
+  for (int round = 0; round < 50; ++round) {
+    pool.OnEveryWorker([](int worker) {
+      if (worker == 1) usleep(2000);
+    });
+  }
+  EXPECT_EQ(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end), 0);
+  return static_cast<double>(end.tv_sec - begin.tv_sec) + 1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec);
+}
+
+TEST(ThreadPoolTest, AWaitingCallerLeavesItsProcessorToOthersWhereThreadsAreTooMany) {
+  const unsigned processors = std::thread::hardware_concurrency();
+  if (processors < 2) GTEST_SKIP() << "two threads are too many here";
+  const double alone = SecondsOfWaiting();
+  const ThreadPool others(static_cast<int>(processors));
+  EXPECT_LT(SecondsOfWaiting(), alone / 2);
 }
 
 TEST(ThreadPoolTest, CanBeDestroyedWithoutAnyWork) { ThreadPool pool(4); }

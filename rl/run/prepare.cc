@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/machine/processors.h"
+#include "core/parallel/crowding.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/gradient/sharded_optimizer.h"
@@ -36,6 +37,7 @@ void WarnOfWarmUpRate(const Config& config, std::vector<std::string>* warnings) 
 
 absl::StatusOr<RunParts> PrepareRun(const Config& config, int ranks_on_this_machine, RunUse use) {
   RunParts parts;
+  ShareProcessors(UsableProcessors(), ranks_on_this_machine);
   ASSIGN_OR_RETURN(parts.pool, ThreadPool::Create(ThreadsOf(config.execution, ranks_on_this_machine)));
   RETURN_IF_ERROR(KindOf(config).prepare(config, use, &parts));
   ASSIGN_OR_RETURN(const std::vector<RateFactor> factors, ParseRateFactors(config.optimizer.learning_rate_factors));
