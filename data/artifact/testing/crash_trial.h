@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
+#include "core/digest/sha256.h"
 #include "core/io/fake_file_system.h"
 #include "data/artifact/testing/run_scenario.h"
 #include "gtest/gtest.h"
@@ -47,8 +49,12 @@ class CrashTrial {
   // Visits every point of the process that resumes from the wreck. Returns how many there are.
   int64_t VisitRecovery(Wreck wreck, const Visit& visit) const;
 
-  // Returns success if the next process keeps every promise and ends with the files of the undisturbed scenario.
+  // Returns success if the next process keeps every promise and ends with the files of the undisturbed scenario. What
+  // it does depends on nothing but the files' names and contents and on what was promised: it is executed once for
+  // equal ones.
   ::testing::AssertionResult EndsRight(Wreck wreck) const;
+  // Returns how many different wrecks have ended right.
+  int64_t judged() const { return static_cast<int64_t>(ended_right_.size()); }
   // Returns success if the files, after another process has finished the run, are those of the undisturbed scenario.
   ::testing::AssertionResult IsRight(FakeFileSystem& files) const;
   // Returns the same, but allows additional files.
@@ -61,7 +67,8 @@ class CrashTrial {
  private:
   Scenario scenario_;
   Wreck prepared_;
-  Contents contents_;  // of the undisturbed scenario's files at its end
+  Contents contents_;                     // of the undisturbed scenario's files at its end
+  mutable std::set<Digest> ended_right_;  // of wrecks
 };
 
 }  // namespace reprise::testing
