@@ -140,9 +140,10 @@ TEST(PatternTest, TheLimitAppliesToStepsForwardToo) {
   const std::string text(1 << 18, 'x');
   for (const char* const regex : {"(?>\\w+)!|y", "(?=.*!)x", "\\p{L}++\\d|\\p{L}", "[^!]+!"}) {
     ASSERT_OK_AND_ASSIGN(const Pattern pattern, Pattern::Compile(regex));
-    int64_t steps = kStepsOfText;
+    const bool is_linear = absl::string_view(regex) == "[^!]+!";
+    int64_t steps = is_linear ? kStepsOfText : kStepsOfText / 8;
     const auto matches = pattern.FindAll(text + "\n!", &steps);
-    if (absl::string_view(regex) == "[^!]+!") {
+    if (is_linear) {
       EXPECT_OK(matches);
       continue;
     }
