@@ -174,7 +174,7 @@ TEST(EarlierRunsTest, AFileThatAnEarlierRunWasTrainedOnIsNotHeldOut) {
       "model was given to train on";
   EXPECT_THAT(run.err, HasSubstr("warning: model.path: the problems of this run's evaluations are " + why));
   for (const std::string& target : {run.file(), run.model()}) {
-    std::vector<std::string> flags = {"--held-out", one};
+    std::vector<std::string> flags = {"--held-out", one, "--data", other};
     if (target == run.file()) flags.insert(flags.end(), {"--model", run.base});
     const Claim claim = Evaluated(target, flags);
     EXPECT_FALSE(claim.held_out);
