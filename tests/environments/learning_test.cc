@@ -47,7 +47,8 @@ TEST(NumberGuessTest, LearnsToUseTheReplies) {
 TEST(GridNavigationTest, LearnsWhichThingWasAskedFor) {
   const TrainedRun run = Train(
       "configs/multi_turn_rloo.toml",
-      {"warm_up.steps=200", "run.steps=50", "evaluation.every=50", "evaluation.num_prompts=48", "execution.threads=1"},
+      {"warm_up.steps=200", "warm_up.prompts_per_step=16", "run.steps=50", "rollout.prompts_per_step=8",
+       "evaluation.every=50", "evaluation.num_prompts=48", "execution.threads=1"},
       {});
   const std::vector<double> before = Values(run, "eval_start_mean@4"), after = Values(run, "eval_mean@4");
   ASSERT_EQ(before.size(), 1u);
