@@ -1,6 +1,8 @@
 // Promise: run.h5 has the same bytes for any number of ranks and threads, any micro-batches, any decoding batches and
 // any instruction set: with every workload.
 
+#include <cstdlib>
+
 #include "gtest/gtest.h"
 #include "tests/determinism/trial.h"
 
@@ -27,6 +29,23 @@ std::vector<Trial> TrialsOf(const std::vector<Row>& rows) {
   return trials;
 }
 
+// Every workload is executed through the same ranks and threads: the first one has every number of ranks, the others
+// have up to three, and eight in one trial. With REPRISE_EVERY_PAIR (every_pair_test, slow) all are executed as the
+// first one.
+bool HasEveryPair(const TestedWorkload& workload) {
+  return workload.name == Workloads().front().name || std::getenv("REPRISE_EVERY_PAIR") != nullptr;
+}
+
+std::vector<Row> PairsOf(const TestedWorkload& workload) {
+  std::vector<int> levels = TrialLevels(workload);
+  if (HasEveryPair(workload)) return AllPairs(levels);
+  const Row most = {levels[0] - 1, 1, 2, 0, 0};
+  levels[0] = 3;
+  std::vector<Row> rows = AllPairs(levels);
+  rows.push_back(most);
+  return rows;
+}
+
 class DeterminismTest : public ::testing::TestWithParam<TestedWorkload> {
  protected:
   void ExpectSameBytesOfAll(const std::vector<Trial>& trials) {
@@ -43,12 +62,11 @@ TEST_P(DeterminismTest, TheBaselineIsExecutedAsConfigured) {
 }
 
 TEST_P(DeterminismTest, EachAxisAloneGivesTheSameBytes) {
+  if (!HasEveryPair(GetParam())) return;
   ExpectSameBytesOfAll(TrialsOfOneAxis(TrialLevels(GetParam())));
 }
 
-TEST_P(DeterminismTest, AnyTwoValuesOfTwoAxesGiveTheSameBytes) {
-  ExpectSameBytesOfAll(TrialsOf(AllPairs(TrialLevels(GetParam()))));
-}
+TEST_P(DeterminismTest, AnyTwoValuesOfTwoAxesGiveTheSameBytes) { ExpectSameBytesOfAll(TrialsOf(PairsOf(GetParam()))); }
 
 TEST_P(DeterminismTest, AnotherSeedGivesOtherWeights) {
   const TrainedRun run = TrainWith("run.seed=8");
