@@ -51,7 +51,9 @@ using StepTimes = std::map<std::pair<std::string, int64_t>, double>;
 absl::StatusOr<StepTimes> ReadStepTimes(FileSystem& files, const std::string& path) {
   StepTimes times;
   const absl::StatusOr<FileInfo> info = files.Stat(path);
-  if (absl::IsNotFound(info.status()) || (info.ok() && info->size > kMostBytes)) return times;
+  if (absl::IsNotFound(info.status())) return times;
+  RETURN_IF_ERROR(info.status());
+  if (info->size > kMostBytes) return times;
   const absl::StatusOr<std::string> text = ReadFile(files, path, kMostBytes);
   RETURN_IF_ERROR(text.status());
   for (const absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipEmpty())) {

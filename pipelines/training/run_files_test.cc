@@ -3,12 +3,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/time/time.h"
 #include "core/io/atomic_file.h"
+#include "core/io/fake_file_system.h"
 #include "core/io/read_file.h"
+#include "core/status/conditions.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "kernels/isa/isa.h"
@@ -36,6 +39,16 @@ TEST(RunFilesTest, TheFirstLineOfAnExecutionHasHostTimeAndVersions) {
   EXPECT_EQ(line.at("versions").at("compiler"), versions.compiler);
   EXPECT_EQ(line.at("versions").at("hdf5"), versions.hdf5);
   EXPECT_EQ(line.at("versions").at("mpi"), versions.mpi);
+}
+
+// It is the first call.
+TEST(RunFilesTest, AFailedLookUpOfTheExecutionsIsReportedAsWhatItIs) {
+  FakeFileSystem files;
+  ASSERT_OK(files.CreateDirectory("run"));
+  files.FailCall(files.calls(), EIO);
+  const auto created = RunFiles::Create(files, "run", 0, {}, [] { return 0.0; });
+  EXPECT_EQ(ExitCodeOf(created.status()), kExitIo) << created.status();
+  EXPECT_EQ(created.status(), FileError(EIO, "stat", "run/execution.jsonl"));
 }
 
 class RunFilesInDirectoryTest : public ::testing::Test {
