@@ -45,12 +45,14 @@ bool IsDispensable(const std::vector<LoggedCall>& calls, size_t number) {
 }
 
 // Returns a run that was killed before run.h5 was renamed to its final name.
-SmallRun KilledRun() {
-  return TrainSmallRun({.fault = "signal", .call = 0, .signal = SIGKILL, .match = "rename run.h5"});
+const SmallRun& KilledRun() {
+  static const auto* const run =
+      new SmallRun(TrainSmallRun({.fault = "signal", .call = 0, .signal = SIGKILL, .match = "rename run.h5"}));
+  return *run;
 }
 
 SmallRun Run(Begin begin, const Injection& injection) {
-  return begin == Begin::kAfresh ? TrainSmallRun(injection) : Resume(KilledRun().directory, {}, injection);
+  return begin == Begin::kAfresh ? TrainSmallRun(injection) : Resume(CopyOf(KilledRun().directory), {}, injection);
 }
 
 void ExpectSuccess(const SmallRun& run) {

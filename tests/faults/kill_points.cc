@@ -6,7 +6,7 @@ std::vector<KillPoint> KillPoints(const std::vector<LoggedCall>& log, const std:
   std::vector<KillPoint> points;
   for (const int64_t call : calls) {
     const LoggedCall& logged = log.at(static_cast<size_t>(call));
-    if (!logged.changes()) continue;
+    if (!logged.changes() || logged.action == "sync") continue;
     points.push_back({call, /*torn=*/false});
     if (logged.action == "write") points.push_back({call, /*torn=*/true});
   }

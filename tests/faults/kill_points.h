@@ -14,7 +14,8 @@ struct KillPoint {
 };
 
 // Returns the points at which to kill a program that makes the calls of `log`: before each of the calls numbered
-// `calls` that changes the disk, and in the middle of each of them that writes.
+// `calls` that changes the disk, and in the middle of each of them that writes. A killed process leaves the same before
+// and after a sync.
 std::vector<KillPoint> KillPoints(const std::vector<LoggedCall>& log, const std::vector<int64_t>& calls);
 
 }  // namespace reprise::testing

@@ -2,6 +2,7 @@
 // of the run that was never interrupted.
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "gmock/gmock.h"
@@ -12,15 +13,15 @@
 namespace reprise::testing {
 namespace {
 
-// Every workload writes through the same journal: completions are killed at all points, the others at every third,
-// networks that grow, whose processes need time to start, at every sixth, each from another one on. every_kill_test
-// (slow) kills at every call.
-std::vector<KillPoint> Points(const std::vector<LoggedCall>& log, const TestedWorkload& workload) {
+// Every workload writes through the same journal: each of the first four is killed at every fourth point, each from
+// another one on; networks that grow, whose processes need time to start, at a few. With REPRISE_ALL_KILL_POINTS
+// (all_kill_points_test, slow) every workload is killed at all points; every_kill_test (slow) kills at every call.
+std::vector<KillPoint> Points(const std::vector<LoggedCall>& log, const TestedWorkload& workload, size_t stride) {
   const std::vector<KillPoint> all = KillPoints(log, RepresentativeCalls(log));
+  if (std::getenv("REPRISE_ALL_KILL_POINTS") != nullptr) return all;
   size_t place = 0;
   while (Workloads()[place].name != workload.name) ++place;
-  if (place == 0) return all;
-  const size_t stride = workload.name == "morphogenesis" ? 6 : 3;
+  if (workload.name == "morphogenesis") stride *= 5;
   std::vector<KillPoint> some;
   for (size_t i = place % stride; i < all.size(); i += stride) some.push_back(all[i]);
   return some;
@@ -33,8 +34,8 @@ class KillTest : public ::testing::TestWithParam<TestedWorkload> {
 };
 
 TEST_P(KillTest, BeforeAndWithinEachKindOfCall) {
-  const std::vector<KillPoint> points = Points(undisturbed().calls, GetParam());
-  EXPECT_GT(points.size(), 20u);
+  const std::vector<KillPoint> points = Points(undisturbed().calls, GetParam(), 4);
+  EXPECT_GT(points.size(), 5u);
   std::printf("%zu kill points\n", points.size());
   for (const KillPoint& point : points) ExpectSurvives(KillAt(point.call, point.torn), options(), undisturbed());
 }
@@ -45,19 +46,18 @@ constexpr char kLastWrite[] = "write run.h5";
 Injection KillBeforeTheEnd() { return {.fault = "signal", .call = 0, .signal = SIGKILL, .match = kLastWrite}; }
 
 TEST_P(KillTest, OfAResumedRun) {
-  const SmallRun first = TrainSmallRun(KillBeforeTheEnd(), options());
-  const SmallRun recovery = Resume(first.directory, options());
-  const std::vector<KillPoint> points = Points(recovery.calls, GetParam());
-  EXPECT_GT(points.size(), 8u);
-  for (size_t i = 0; i < points.size(); i += 2) {
-    const KillPoint& point = points[i];
-    const SmallRun killed = TrainSmallRun(KillBeforeTheEnd(), options());
-    const SmallRun again = Resume(killed.directory, options(), KillAt(point.call, point.torn));
+  const SmallRun killed = TrainSmallRun(KillBeforeTheEnd(), options());
+  const SmallRun recovery = Resume(CopyOf(killed.directory), options());
+  const std::vector<KillPoint> points = Points(recovery.calls, GetParam(), 8);
+  EXPECT_GT(points.size(), 1u);
+  std::printf("%zu kill points\n", points.size());
+  for (const KillPoint& point : points) {
+    const SmallRun again = Resume(CopyOf(killed.directory), options(), KillAt(point.call, point.torn));
     SCOPED_TRACE("recovery killed at call " + std::to_string(point.call) + (point.torn ? ", torn: " : ": ") +
                  recovery.calls.at(static_cast<size_t>(point.call)).text());
     EXPECT_EQ(again.process.exit_code, 128 + SIGKILL) << again.process.err;
-    ExpectEndsAs(Resume(killed.directory, options()), undisturbed());
-    std::filesystem::remove_all(killed.directory);
+    ExpectEndsAs(Resume(again.directory, options()), undisturbed());
+    std::filesystem::remove_all(again.directory);
   }
 }
 
@@ -72,7 +72,7 @@ TEST(KilledRunTest, OfARunWhoseWarmUpConverged) {
   const SmallRun undisturbed = TrainSmallRun({}, options);
   EXPECT_THAT(Contents(undisturbed.directory + "/metrics.jsonl"), ::testing::HasSubstr("warm_up/steps_not_taken"));
   const std::vector<KillPoint> points = KillPoints(undisturbed.calls, RepresentativeCalls(undisturbed.calls));
-  for (size_t i = 0; i < points.size(); i += 12) {
+  for (size_t i = 0; i < points.size(); i += 24) {
     ExpectSurvives(KillAt(points[i].call, points[i].torn), options, undisturbed);
   }
   // Before a segment is named in the journal; one of them begins behind the missing numbers.

@@ -50,6 +50,12 @@ SmallRun Resume(const std::string& directory, const SmallRunOptions& options, co
   return TrainSmallRun(injection, afresh);
 }
 
+std::string CopyOf(const std::string& directory) {
+  std::string copy = UniqueTemporaryPath();
+  std::filesystem::copy(directory, copy, std::filesystem::copy_options::recursive);
+  return copy;
+}
+
 void ExpectEndsAs(const SmallRun& run, const SmallRun& undisturbed) {
   ASSERT_EQ(run.process.exit_code, 0) << run.process.err;
   EXPECT_EQ(run.process.out, undisturbed.process.out);

@@ -42,9 +42,8 @@ void ExpectEndsAfterTheStepAndGoesOn(int signal, int64_t step, int ranks, const 
 
 TEST(SignalTest, EndsARunAfterAnyStep) {
   const SmallRun undisturbed = TrainSmallRun({}, EightSteps(1));
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
-    for (int64_t step = 1; step <= kSteps; ++step) ExpectEndsAfterTheStepAndGoesOn(signal, step, 1, undisturbed);
-  }
+  for (int64_t step = 1; step <= kSteps; ++step) ExpectEndsAfterTheStepAndGoesOn(SIGTERM, step, 1, undisturbed);
+  for (const int signal : {SIGINT, SIGUSR1}) ExpectEndsAfterTheStepAndGoesOn(signal, 2, 1, undisturbed);
 }
 
 TEST(SignalTest, EndsARunDuringItsStart) {

@@ -1,7 +1,8 @@
-// Promise: a run of thirty steps that is stopped at any of them and resumed ends with the bytes of the run that was
-// never interrupted.
+// Promise: a run that is stopped at any of its steps and resumed ends with the bytes of the run that was never
+// interrupted. Twelve steps have every order of commits, states and checkpoints; REPRISE_STEPS are those of training.
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 
 #include "gtest/gtest.h"
@@ -11,19 +12,24 @@
 namespace reprise::testing {
 namespace {
 
-constexpr int kWarmUp = 10, kSteps = 20;
+constexpr int kWarmUp = 4;
+
+int Steps() {
+  const char* const asked = std::getenv("REPRISE_STEPS");
+  return asked != nullptr ? std::atoi(asked) : 8;
+}
 
 // Each step is a commit of its own, and every third step saves a state.
-const SmallRunOptions& ThirtySteps() {
+const SmallRunOptions& AllSteps() {
   static const auto* const options =
-      new SmallRunOptions{.flags = {"--set", "run.steps=" + std::to_string(kSteps), "--set",
-                                    "warm_up.steps=" + std::to_string(kWarmUp), "--set", "artifact.checkpoint_every=7",
+      new SmallRunOptions{.flags = {"--set", "run.steps=" + std::to_string(Steps()), "--set",
+                                    "warm_up.steps=" + std::to_string(kWarmUp), "--set", "artifact.checkpoint_every=5",
                                     "--set", "execution.commit_every=1", "--set", "execution.save_every=3"}};
   return *options;
 }
 
 const SmallRun& Undisturbed() {
-  static const auto* const run = new SmallRun(TrainSmallRun({}, ThirtySteps()));
+  static const auto* const run = new SmallRun(TrainSmallRun({}, AllSteps()));
   return *run;
 }
 
@@ -33,21 +39,21 @@ int RanksAfter(int64_t number) { return static_cast<int>(number % 4) + 1; }
 TEST(StepBoundaryTest, KilledBeforeOrWithinEachCommit) {
   ASSERT_EQ(Undisturbed().process.exit_code, 0) << Undisturbed().process.err;
   // The journal's first two entries are the reference to its parent and the header.
-  for (int64_t entry = 0; entry < 2 + kWarmUp + kSteps; ++entry) {
+  for (int64_t entry = 0; entry < 2 + kWarmUp + Steps(); ++entry) {
     Injection kill = KillAt(entry, /*torn=*/entry % 2 != 0);
     kill.match = "write journal.";
-    ExpectSurvives(kill, ThirtySteps(), Undisturbed(), RanksAfter(entry));
+    ExpectSurvives(kill, AllSteps(), Undisturbed(), RanksAfter(entry));
   }
 }
 
 TEST(StepBoundaryTest, StoppedAfterEachStep) {
-  for (int64_t step = 1; step < kSteps; ++step) {
+  for (int64_t step = 1; step < Steps(); ++step) {
     SCOPED_TRACE(step);
-    SmallRunOptions stopping = ThirtySteps();
+    SmallRunOptions stopping = AllSteps();
     stopping.flags.insert(stopping.flags.end(), {"--stop-after-step", std::to_string(step)});
     const SmallRun stopped = TrainSmallRun({}, stopping);
     EXPECT_EQ(stopped.process.exit_code, 0) << stopped.process.err;
-    SmallRunOptions resuming = ThirtySteps();
+    SmallRunOptions resuming = AllSteps();
     resuming.ranks = RanksAfter(step);
     const SmallRun resumed = Resume(stopped.directory, resuming);
     ASSERT_EQ(resumed.process.exit_code, 0) << resumed.process.err;
@@ -73,7 +79,7 @@ TEST(StepBoundaryTest, WhatAKilledRunHasCommittedIsReproducedAlsoOnceItIsStopped
   constexpr int kCommitted = 2 + 3 + 6;  // entries of the journal: the first two, the warm-up, training
   for (const std::string keep : {"0", "1"}) {
     const SmallRunOptions options =
-        With(ThirtySteps(), {"warm_up.steps=3", "artifact.checkpoint_every=2", "artifact.keep_checkpoints=" + keep});
+        With(AllSteps(), {"warm_up.steps=3", "artifact.checkpoint_every=2", "artifact.keep_checkpoints=" + keep});
     for (int64_t entry = 3; entry < kCommitted; ++entry) {
       const std::string what = "keeping " + keep + ", killed at entry " + std::to_string(entry);
       Injection kill = KillAt(entry, /*torn=*/false);
@@ -96,19 +102,19 @@ TEST(StepBoundaryTest, AnExtendedRunIsReproducedWhereverItIsKilledOrStopped) {
   const std::vector<std::string> overrides = {"warm_up.steps=0", "artifact.checkpoint_every=4",
                                               "artifact.keep_checkpoints=1", "optimizer.schedule=constant"};
   for (const std::string every : {"0", "1"}) {  // with evaluations, all steps are executed again
-    SmallRunOptions shorter = With(ThirtySteps(), overrides);
+    SmallRunOptions shorter = With(AllSteps(), overrides);
     shorter = With(shorter, {"evaluation.every=" + every, "evaluation.num_prompts=2", "run.steps=5"});
     SmallRunOptions longer = With(shorter, {"run.steps=9"});
     longer.flags.push_back("--resume");
+    const SmallRun finished = TrainSmallRun({}, shorter);
     const auto extend = [&](const Injection& injection, const std::vector<std::string>& flags,
                             const std::string& what) {
-      const SmallRun finished = TrainSmallRun({}, shorter);
       SmallRunOptions options = longer;
-      options.directory = finished.directory;
+      options.directory = CopyOf(finished.directory);
       options.flags.insert(options.flags.end(), flags.begin(), flags.end());
       const SmallRun extended = TrainSmallRun(injection, options);
       ExpectReproduced(extended, "evaluations every " + every + ", " + what);
-      std::filesystem::remove_all(finished.directory);
+      std::filesystem::remove_all(options.directory);
     };
     for (int64_t entry = 2; entry < 8; ++entry) {
       Injection kill = KillAt(entry, /*torn=*/false);
