@@ -49,7 +49,8 @@ TEST_P(HelpTest, AnEmptyArgumentIsAUsageError) {
                         "--ranks-to-start has an empty value: perhaps a variable of your shell is not set" + explains));
 }
 
-// Every option in the help, with an empty value and with another option for its value.
+// Every option in the help, with an empty value and with another option for its value: in all forms for the first
+// option, and in one for each of the others.
 TEST_P(HelpTest, AnEmptyValueAndAnOptionForAValueAreUsageErrors) {
   const std::string verb = GetParam(), help = RunVerb(verb, {"--help"}).out;
   const std::string explains = " (./reprise " + verb + " --help explains)\n";
@@ -58,14 +59,19 @@ TEST_P(HelpTest, AnEmptyValueAndAnOptionForAValueAreUsageErrors) {
   int options = 0;
   for (std::sregex_iterator found(own.begin(), own.end(), names), end; found != end; ++found, ++options) {
     const std::string option = (*found)[1];
-    for (const std::vector<std::string>& arguments :
-         {std::vector<std::string>{"a", option + "="}, {"a", option + "=", "--quiet"}, {"a", option, ""}}) {
+    const std::vector<std::vector<std::string>> empty = {
+        {"a", option + "="}, {"a", option + "=", "--quiet"}, {"a", option, ""}};
+    const std::vector<std::vector<std::string>> followed = {{"a", option, "--quiet"}, {"a", option + "=--quiet"}};
+    for (size_t form = 0; form < empty.size(); ++form) {
+      if (options != 0 && form != static_cast<size_t>(options) % empty.size()) continue;
+      const std::vector<std::string>& arguments = empty[form];
       const ProcessResult result = RunVerb(verb, arguments);
       EXPECT_EQ(result.exit_code, 64);
       EXPECT_THAT(result.err, HasSubstr(option + " has an empty value: perhaps a variable of your shell is not set"));
     }
-    for (const std::vector<std::string>& arguments :
-         {std::vector<std::string>{"a", option, "--quiet"}, {"a", option + "=--quiet"}}) {
+    for (size_t form = 0; form < followed.size(); ++form) {
+      if (options != 0 && form != static_cast<size_t>(options) % followed.size()) continue;
+      const std::vector<std::string>& arguments = followed[form];
       const ProcessResult result = RunVerb(verb, arguments);
       EXPECT_EQ(result.exit_code, 64);
       EXPECT_THAT(result.err, HasSubstr(option +

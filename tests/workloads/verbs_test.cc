@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,6 +35,13 @@ class VerbsTest : public ::testing::TestWithParam<TestedWorkload> {
     const std::string directory = UniqueTemporaryPath();
     Train(directory, overrides, flags);
     return directory;
+  }
+  // Returns the directory of the quick run, which is trained once for all tests that only read it.
+  const std::string& QuickRun() {
+    static auto* const runs = new std::map<std::string, std::string>;
+    std::string& run = (*runs)[GetParam().quick];
+    if (run.empty()) run = NewRun();
+    return run;
   }
 };
 
@@ -102,7 +110,7 @@ TEST_P(VerbsTest, AWarmUpAndEvaluationsAreReproducedInBothModesAndFromAnyStep) {
 }
 
 TEST_P(VerbsTest, CompareFindsWhatDiffers) {
-  const std::string run = NewRun();
+  const std::string run = QuickRun();
   EXPECT_EQ(RunVerb("compare", {run, NewRun()}).out, "identical\n");
   const nlohmann::json seeds = JsonOf("compare", {run, NewRun({"run.seed=2"})}, 1);
   EXPECT_EQ(seeds["differences"].size(), 1);
@@ -113,7 +121,7 @@ TEST_P(VerbsTest, CompareFindsWhatDiffers) {
 }
 
 TEST_P(VerbsTest, InspectShowsTheRunAndAStep) {
-  const std::string run = NewRun();
+  const std::string run = QuickRun();
   const nlohmann::json shown = JsonOf("inspect", {run}, 0);
   EXPECT_EQ(shown["training_steps"], 2);
   EXPECT_THAT(RunVerb("inspect", {run}).out,
@@ -142,7 +150,7 @@ TEST_P(VerbsTest, EvaluateGivesTheMetricsThatTheRunRecorded) {
 }
 
 TEST_P(VerbsTest, ExportWritesTheRunsOwnModelByteForByte) {
-  const std::string run = NewRun(), output = UniqueTemporaryPath();
+  const std::string run = QuickRun(), output = UniqueTemporaryPath();
   EXPECT_EQ(JsonOf("export", {run, "--output", output}, 0)["step"], 2);
   const std::set<std::string> files = FilesBelow(run + "/model");
   EXPECT_EQ(FilesBelow(output), files);
@@ -152,7 +160,7 @@ TEST_P(VerbsTest, ExportWritesTheRunsOwnModelByteForByte) {
 }
 
 TEST_P(VerbsTest, ARunStartsFromTheWeightsOfAnother) {
-  const std::string first = NewRun(), next = NewRun({}, {"--init-from", first});
+  const std::string first = QuickRun(), next = NewRun({}, {"--init-from", first});
   EXPECT_FALSE(Contents(first + "/run.h5") == Contents(next + "/run.h5"));
   EXPECT_EQ(JsonOf("reproduce", {next + "/run.h5", "--init-from", first}, 0)["pass"], true);
   EXPECT_EQ(RunVerb("reproduce", {next + "/run.h5"}).exit_code, 64);
