@@ -118,7 +118,7 @@ absl::StatusOr<std::set<std::string>> PromptsOfFile(const StoredRun& run, const 
   rl::Config config = target.config;
   config.evaluation = run.config.evaluation;
   ASSIGN_OR_RETURN(const rl::Split split, rl::SplitOf(config, *completions.tokenizer, completions.problems));
-  for (const int64_t i : split.training) prompts.insert(completions.problems[static_cast<size_t>(i)].prompt);
+  for (const int64_t i : split.training) prompts.insert(completions.problems[i].prompt);
   return prompts;
 }
 

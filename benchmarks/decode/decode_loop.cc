@@ -47,7 +47,7 @@ void DecodeLoop::Step() {
   ++step_;
   for (int64_t i = 0; i < sequences; ++i) {
     const double uniform = DrawUniform(1, Purpose::kSampling, {.step = step_, .sample = static_cast<uint64_t>(i)});
-    batch_.rows.token_T[static_cast<size_t>(i)] =
+    batch_.rows.token_T[i] =
         kernels::SampleToken(vocabulary, logits_.data() + i * vocabulary, {}, uniform, &sampling_).token;
   }
 }

@@ -62,7 +62,7 @@ RandomWeights::RandomWeights(const models::DecoderConfig& config)
     if (spec.shape.size() == 1) std::fill_n(parameters_ + spec.offset, spec.size, 1.0f);
   }
   // Embeddings are as large as the layers' outputs, so that different tokens use different experts.
-  const ParameterSpec& embedding = layout_.specs[static_cast<size_t>(layout_.embedding)];
+  const ParameterSpec& embedding = layout_.specs[layout_.embedding];
   for (int64_t i = 0; i < embedding.size; ++i) parameters_[embedding.offset + i] *= kEmbeddingScale;
   weights_ = std::make_unique<models::PackedWeights>(config_, layout_, parameters_, /*training=*/false);
   ThreadPool pool(1);

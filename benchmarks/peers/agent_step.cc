@@ -90,12 +90,12 @@ class Passes {
   static std::vector<rl::ShardInput> ShardsOf(const rl::StepEpisodes& drawn) {
     std::vector<rl::ShardInput> shards(kShards);
     for (int64_t prompt = 0; prompt < kPrompts; ++prompt) {
-      rl::EpisodeGroup group = {.task = &drawn.task_P[static_cast<size_t>(prompt)], .episode_G = {}, .index_G = {}};
+      rl::EpisodeGroup group = {.task = &drawn.task_P[prompt], .episode_G = {}, .index_G = {}};
       for (int64_t index = prompt * kSamples; index < (prompt + 1) * kSamples; ++index) {
-        group.episode_G.push_back(&drawn.episode_N[static_cast<size_t>(index)]);
+        group.episode_G.push_back(&drawn.episode_N[index]);
         group.index_G.push_back(index);
       }
-      shards[static_cast<size_t>(prompt * kShards / kPrompts)].push_back(std::move(group));
+      shards[prompt * kShards / kPrompts].push_back(std::move(group));
     }
     return shards;
   }

@@ -68,8 +68,7 @@ int WriteWeights(const models::DecoderConfig& config, const char* path) {
   }
   const models::DecoderLayout layout = models::MakeDecoderLayout(config);
   for (const ParameterSpec& spec : layout.specs) {
-    const double factor =
-        &spec == &layout.specs[static_cast<size_t>(layout.embedding)] ? benchmarks::kEmbeddingScale : 1;
+    const double factor = &spec == &layout.specs[layout.embedding] ? benchmarks::kEmbeddingScale : 1;
     std::printf("{\"name\": \"%s\", \"offset\": %lld, \"size\": %lld, \"factor\": %g}\n", spec.name.c_str(),
                 static_cast<long long>(spec.offset), static_cast<long long>(spec.size), factor);
   }

@@ -42,16 +42,15 @@ absl::Status Agree(Communicator& comm, const absl::Status& mine, absl::Status* a
       comm.Allgatherv(AsBytes(absl::MakeConstSpan(&code, 1)), counts, AsWritableBytes(absl::MakeSpan(codes))));
   std::vector<int> failed;
   for (int rank = 0; rank < comm.size(); ++rank) {
-    if (codes[static_cast<size_t>(rank)] != 0) failed.push_back(rank);
+    if (codes[rank] != 0) failed.push_back(rank);
   }
   if (failed.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(comm.TakeFailures(failed));
   // A rank that was cancelled is not the cause.
   constexpr int32_t kCancelled = static_cast<int32_t>(absl::StatusCode::kCancelled);
-  const auto cause = std::find_if(failed.begin(), failed.end(),
-                                  [&](int rank) { return codes[static_cast<size_t>(rank)] != kCancelled; });
+  const auto cause = std::find_if(failed.begin(), failed.end(), [&](int rank) { return codes[rank] != kCancelled; });
   const int root = cause == failed.end() ? failed[0] : *cause;
-  const int32_t root_code = codes[static_cast<size_t>(root)];
+  const int32_t root_code = codes[root];
   absl::Status status = comm.rank() == root ? mine : absl::Status(static_cast<absl::StatusCode>(root_code), "");
   RETURN_IF_ERROR(BroadcastStatus(comm, root, &status));
   *agreed = WithContext(status, absl::StrCat("rank ", root));

@@ -45,7 +45,7 @@ void ExpectFound(const std::function<absl::Status(Communicator&)>& work, const s
     CheckedCommunicator checked(comm);
     const absl::Status status = work(checked);
     const std::lock_guard<std::mutex> lock(mutex);
-    status_R[static_cast<size_t>(comm.rank())] = status;
+    status_R[comm.rank()] = status;
     return status;
   }).IgnoreError();
   for (const absl::Status& status : status_R) {

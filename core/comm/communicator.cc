@@ -61,7 +61,7 @@ void Communicator::Count(const Traffic& sent) {
 Traffic Communicator::SentByAlltoallv(absl::Span<const int64_t> send_counts) const {
   Traffic sent;
   for (int rank = 0; rank < size_; ++rank) {
-    if (rank != rank_) sent += Message(send_counts[static_cast<size_t>(rank)]);
+    if (rank != rank_) sent += Message(send_counts[rank]);
   }
   return sent;
 }
@@ -71,7 +71,7 @@ Traffic Communicator::SentByAllgatherv(absl::Span<const int64_t> counts) const {
   const int right = (rank_ + 1) % size_;
   Traffic sent;
   for (int rank = 0; rank < size_; ++rank) {
-    if (rank != right) sent += Message(counts[static_cast<size_t>(rank)]);
+    if (rank != right) sent += Message(counts[rank]);
   }
   return sent;
 }
@@ -108,7 +108,7 @@ absl::Status Communicator::Gatherv(int root, absl::Span<const std::byte> send, a
   CHECK_LT(root, size_);
   if (rank_ == root) {
     CheckCounts(counts, size_, receive.size());
-    CHECK_EQ(static_cast<size_t>(counts[static_cast<size_t>(rank_)]), send.size());
+    CHECK_EQ(static_cast<size_t>(counts[rank_]), send.size());
   }
   Count(rank_ == root ? Traffic() : Message(static_cast<int64_t>(send.size())));
   BeginCall("Gatherv");
@@ -118,7 +118,7 @@ absl::Status Communicator::Gatherv(int root, absl::Span<const std::byte> send, a
 absl::Status Communicator::Allgatherv(absl::Span<const std::byte> send, absl::Span<const int64_t> counts,
                                       absl::Span<std::byte> receive) {
   CheckCounts(counts, size_, receive.size());
-  CHECK_EQ(static_cast<size_t>(counts[static_cast<size_t>(rank_)]), send.size());
+  CHECK_EQ(static_cast<size_t>(counts[rank_]), send.size());
   Count(SentByAllgatherv(counts));
   BeginCall("Allgatherv");
   return DoAllgatherv(send, counts, receive);

@@ -188,7 +188,7 @@ std::vector<Digest> Sha256Batch(absl::Span<const absl::Span<const std::byte>> me
   const std::vector<Group> groups = GroupsOf(messages, order);
   std::vector<Digest> digests(messages.size());
   pool.ForEach(static_cast<int64_t>(groups.size()), [&](int64_t index, int) {
-    const Group group = groups[static_cast<size_t>(index)];
+    const Group group = groups[index];
     std::array<absl::Span<const std::byte>, kSha256Lanes> inputs;
     std::array<Digest, kSha256Lanes> outputs;
     const size_t count = group.last - group.first;

@@ -185,7 +185,7 @@ absl::StatusOr<JsonDocument> JsonDocument::Parse(absl::string_view text, JsonErr
     AppendNulls(root, &nulls);
     const auto unreadable = std::make_shared<JsonValue::Unreadable>();
     for (auto& [index, value] : tolerated.values) {
-      const auto element = std::bit_cast<JsonValue::Element>(nulls[static_cast<size_t>(index)]);
+      const auto element = std::bit_cast<JsonValue::Element>(nulls[index]);
       unreadable->emplace(element.index, std::move(value));
     }
     document.unreadable_ = unreadable;

@@ -27,8 +27,8 @@ void OnOneProcessor(int processor, const Work& work) {
 int FirstAllowed() {
   const ProcessorMask mask = AllowedProcessors();
   int word = 0;
-  while (mask[static_cast<size_t>(word)] == 0) ++word;
-  return 64 * word + std::countr_zero(mask[static_cast<size_t>(word)]);
+  while (mask[word] == 0) ++word;
+  return 64 * word + std::countr_zero(mask[word]);
 }
 
 TEST(ProcessorsTest, AThreadThatIsBoundToOneProcessorUsesOne) {

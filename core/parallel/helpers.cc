@@ -74,7 +74,7 @@ void Helpers::HelpOthers(int worker, const std::function<void()>& meanwhile) {
   state_->at_work.fetch_sub(1, std::memory_order_acq_rel);
   for (int spins = 0; state_->at_work.load(std::memory_order_acquire) > 0;) {
     bool helped = false;
-    for (int other = 0; other < workers(); ++other) helped |= Join(worker, work_[static_cast<size_t>(other)]);
+    for (int other = 0; other < workers(); ++other) helped |= Join(worker, work_[other]);
     if (helped) {
       spins = 0;
       continue;
@@ -94,7 +94,7 @@ bool Helpers::Join(int member, Work& work) {
 }
 
 void Helpers::ForEach(int worker, int64_t count, const std::function<void(int64_t, int)>& piece) {
-  Work& work = work_[static_cast<size_t>(worker)];
+  Work& work = work_[worker];
   work.piece = &piece;
   work.count = count;
   work.next.store(0, std::memory_order_relaxed);

@@ -25,10 +25,10 @@ TEST(HelpersTest, EveryPieceOfEveryTaskIsDoneOnceWhoeverHelps) {
             std::vector<std::atomic<int>> mine(static_cast<size_t>(pieces));
             Team(helpers, worker).ForEach(pieces, [&](int64_t index, int member) {
               ASSERT_TRUE(member >= 0 && member < threads);
-              ++mine[static_cast<size_t>(index)];
+              ++mine[index];
             });
             // When the call returns, all pieces are done and their writes are visible.
-            for (int64_t i = 0; i < pieces; ++i) visits[static_cast<size_t>(task * pieces + i)] += mine[i].load();
+            for (int64_t i = 0; i < pieces; ++i) visits[task * pieces + i] += mine[i].load();
           }
         }
       });
@@ -49,7 +49,7 @@ TEST(HelpersTest, WorkersWithoutATaskDoPiecesOfTheLastTask) {
       // Each piece waits until all three have started, which takes three workers.
       std::atomic<int> begun{0};
       team.ForEach(3, [&](int64_t, int member) {
-        ++pieces_of[static_cast<size_t>(member)];
+        ++pieces_of[member];
         ++begun;
         while (begun < 3) {
         }

@@ -27,7 +27,7 @@ TEST(TeamTest, RangesCoverEverythingOnceAndAreNoSmallerThanRequested) {
         Team(pool).ForRanges(count, least, [&](int64_t begin, int64_t end) {
           ++ranges;
           EXPECT_TRUE(end - begin >= least || end - begin == count) << begin << " to " << end << " of " << count;
-          for (int64_t i = begin; i < end; ++i) ++visits[static_cast<size_t>(i)];
+          for (int64_t i = begin; i < end; ++i) ++visits[i];
         });
         EXPECT_LE(ranges.load(), threads);
         for (const auto& visit : visits) EXPECT_EQ(visit.load(), 1);

@@ -24,7 +24,7 @@ TEST(ThreadPoolTest, RunsEveryIndexOnceForAnyNumberOfThreads) {
       pool.ForEach(count, [&](int64_t index, int worker) {
         EXPECT_GE(worker, 0);
         EXPECT_LT(worker, threads);
-        ++runs[static_cast<size_t>(index)];
+        ++runs[index];
       });
       for (const auto& run : runs) EXPECT_EQ(run.load(), 1);
     }
@@ -35,7 +35,7 @@ TEST(ThreadPoolTest, CallsEveryWorkerOncePerRoundOverManyRounds) {
   ThreadPool pool(3);
   std::vector<int> calls(3);  // one element per worker: no two threads share one
   for (int round = 0; round < 2000; ++round) {
-    pool.OnEveryWorker([&](int worker) { ++calls[static_cast<size_t>(worker)]; });
+    pool.OnEveryWorker([&](int worker) { ++calls[worker]; });
   }
   EXPECT_EQ(calls, (std::vector<int>{2000, 2000, 2000}));
 }

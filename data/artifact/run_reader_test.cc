@@ -37,8 +37,8 @@ class RunReaderTest : public ::testing::Test {
 void ExpectEqual(const StreamTable& a, const StreamTable& b) {
   ASSERT_EQ(a.schema(), b.schema());
   for (int column = 0; column < static_cast<int>(a.schema().columns.size()); ++column) {
-    EXPECT_EQ(a.ValueBytes(column), b.ValueBytes(column)) << a.schema().columns[static_cast<size_t>(column)].name;
-    EXPECT_EQ(a.Offsets(column), b.Offsets(column)) << a.schema().columns[static_cast<size_t>(column)].name;
+    EXPECT_EQ(a.ValueBytes(column), b.ValueBytes(column)) << a.schema().columns[column].name;
+    EXPECT_EQ(a.Offsets(column), b.Offsets(column)) << a.schema().columns[column].name;
   }
 }
 

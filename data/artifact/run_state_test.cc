@@ -195,7 +195,7 @@ TEST(RunStateTest, AKillOrPowerFailureAtAnyCallLeavesAWholeState) {
   EXPECT_GT(calls - begin, 30);
   for (int64_t call = begin; call < calls; ++call) {
     for (int seed = 0; seed < 4; ++seed) {
-      SCOPED_TRACE(undisturbed.log()[static_cast<size_t>(call)]);
+      SCOPED_TRACE(undisturbed.log()[call]);
       FakeFileSystem files;
       ASSERT_OK(files.CreateDirectory("run"));
       ASSERT_OK(files.SyncDirectory("."));

@@ -117,8 +117,7 @@ void NormalizeImage(const ImageSet& images, size_t n, const Augmentation& augmen
       const bool is_inside = from_row >= 0 && from_row < side && from_column >= 0 && from_column < side;
       for (int64_t channel = 0; channel < kImageChannels; ++channel, ++to) {
         const int64_t from = (channel * side + from_row) * side + from_column;
-        normalized_HWC[to] =
-            Normalized()[static_cast<size_t>(channel)][is_inside ? pixel_CHW[static_cast<size_t>(from)] : 0];
+        normalized_HWC[to] = Normalized()[channel][is_inside ? pixel_CHW[from] : 0];
       }
     }
   }

@@ -41,7 +41,7 @@ TEST(NormalizeImageTest, UsesTheStatisticsOfEachChannelWhichVariesFastest) {
 TEST(NormalizeImageTest, CutsAWindowOutOfBlackAndThenMirrorsIt) {
   const ImageSet images = Counted(8);
   const auto red = [&](const Augmentation& augmentation, int64_t row, int64_t column) {
-    return NormalizedWith(images, augmentation)[static_cast<size_t>((row * 8 + column) * 3)];
+    return NormalizedWith(images, augmentation)[(row * 8 + column) * 3];
   };
   const auto value = [](double pixel) { return Normal(pixel, 0.4914, 0.2470); };
   EXPECT_EQ(red({5, 4, false}, 0, 0), value(10)) << "a row down";

@@ -23,7 +23,7 @@ TEST(ShuffledIndexTest, HasEveryIndexOnceInEveryEpoch) {
     for (uint64_t epoch : {0, 1, 7}) {
       std::vector<int64_t> order = Epoch(count, 3, epoch);
       std::sort(order.begin(), order.end());
-      for (int64_t i = 0; i < count; ++i) ASSERT_EQ(order[static_cast<size_t>(i)], i) << count;
+      for (int64_t i = 0; i < count; ++i) ASSERT_EQ(order[i], i) << count;
     }
   }
 }
@@ -32,7 +32,7 @@ RC_GTEST_PROP(ShuffledIndexPropertyTest, IsAPermutationForAnyCountAndSeed, (uint
   const int64_t count = *rc::gen::inRange<int64_t>(1, 3000);
   std::vector<int64_t> order = Epoch(count, seed, *rc::gen::inRange<uint64_t>(0, 1000));
   std::sort(order.begin(), order.end());
-  for (int64_t i = 0; i < count; ++i) RC_ASSERT(order[static_cast<size_t>(i)] == i);
+  for (int64_t i = 0; i < count; ++i) RC_ASSERT(order[i] == i);
 }
 
 TEST(ShuffledIndexTest, DependsOnSeedEpochAndPurpose) {
@@ -48,7 +48,7 @@ TEST(ShuffledIndexTest, PutsEveryIndexEverywhereEquallyOften) {
     std::vector<std::vector<int>> count(10, std::vector<int>(10));
     for (uint64_t i = 0; i < 600; ++i) {
       const std::vector<int64_t> order = by_seed ? Epoch(10, i, 0) : Epoch(10, 1, i);
-      for (size_t place = 0; place < 10; ++place) ++count[place][static_cast<size_t>(order[place])];
+      for (size_t place = 0; place < 10; ++place) ++count[place][order[place]];
     }
     for (const auto& row : count) {
       for (int times : row) EXPECT_NEAR(times, 60, 37);

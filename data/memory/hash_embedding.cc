@@ -76,7 +76,7 @@ HashEmbedding HashEmbedding::Of(absl::string_view text, int64_t dimension) {
 std::vector<double> HashEmbedding::Normalized() const {
   std::vector<double> values(static_cast<size_t>(dimension_), 0.0);
   const double length = std::sqrt(static_cast<double>(squared_length_));
-  for (const auto& [index, count] : counts_) values[static_cast<size_t>(index)] = static_cast<double>(count) / length;
+  for (const auto& [index, count] : counts_) values[index] = static_cast<double>(count) / length;
   return values;
 }
 

@@ -36,17 +36,17 @@ StreamTable::StreamTable(StreamSchema schema) : schema_(std::move(schema)), colu
 
 void StreamTable::CheckType(int column, size_t size, char code) const {
   CHECK_LT(static_cast<size_t>(column), columns_.size());
-  const DType dtype = schema_.columns[static_cast<size_t>(column)].dtype;
+  const DType dtype = schema_.columns[column].dtype;
   CHECK(static_cast<size_t>(SizeOf(dtype)) == size && CodeOf(dtype) == code);
 }
 
 void StreamTable::CheckColumn(int column, ColumnKind kind, size_t size, char code) const {
   CheckType(column, size, code);
-  CHECK(schema_.columns[static_cast<size_t>(column)].kind == kind);
+  CHECK(schema_.columns[column].kind == kind);
 }
 
 void StreamTable::AppendBytes(int column, const void* bytes, size_t size) {
-  std::vector<std::byte>& values = columns_[static_cast<size_t>(column)].values;
+  std::vector<std::byte>& values = columns_[column].values;
   const auto* begin = static_cast<const std::byte*>(bytes);
   values.insert(values.end(), begin, begin + size);
 }
@@ -65,7 +65,7 @@ void StreamTable::AppendString(int column, absl::string_view row) {
 
 void StreamTable::AppendFixed(int column, absl::Span<const std::byte> row) {
   CHECK_LT(static_cast<size_t>(column), columns_.size());
-  CHECK(schema_.columns[static_cast<size_t>(column)].kind == ColumnKind::kFixed);
+  CHECK(schema_.columns[column].kind == ColumnKind::kFixed);
   CHECK_EQ(static_cast<int64_t>(row.size()), RowBytes(column));
   AppendBytes(column, row.data(), row.size());
 }
@@ -81,24 +81,23 @@ void StreamTable::AppendRows(const StreamTable& other, int64_t begin, int64_t en
 }
 
 void StreamTable::AppendStored(int column, absl::Span<const std::byte> values, absl::Span<const int64_t> offsets) {
-  std::vector<int64_t>& own = columns_[static_cast<size_t>(column)].offsets;
+  std::vector<int64_t>& own = columns_[column].offsets;
   CHECK_EQ(own.empty(), offsets.empty());
   AppendBytes(column, values.data(), values.size());
   if (offsets.empty()) return;
   const int64_t shift = own.back() - offsets[0];
   own.reserve(own.size() + offsets.size());
   for (int64_t offset : offsets.subspan(1)) own.push_back(offset + shift);
-  CHECK_EQ(own.back() * SizeOf(schema_.columns[static_cast<size_t>(column)].dtype),
-           static_cast<int64_t>(ValueBytes(column).size()));
+  CHECK_EQ(own.back() * SizeOf(schema_.columns[column].dtype), static_cast<int64_t>(ValueBytes(column).size()));
 }
 
 int64_t StreamTable::RowBytes(int column) const {
-  const ColumnSchema& schema = schema_.columns[static_cast<size_t>(column)];
+  const ColumnSchema& schema = schema_.columns[column];
   return SizeOf(schema.dtype) * schema.width;
 }
 
 int64_t StreamTable::RowsOf(int column) const {
-  const Column& data = columns_[static_cast<size_t>(column)];
+  const Column& data = columns_[column];
   if (!data.offsets.empty()) return static_cast<int64_t>(data.offsets.size()) - 1;
   return static_cast<int64_t>(data.values.size()) / RowBytes(column);
 }
@@ -117,12 +116,12 @@ int64_t StreamTable::bytes() const {
 
 absl::Span<const std::byte> StreamTable::ValueBytes(int column) const {
   CHECK_LT(static_cast<size_t>(column), columns_.size());
-  return absl::MakeConstSpan(columns_[static_cast<size_t>(column)].values);
+  return absl::MakeConstSpan(columns_[column].values);
 }
 
 absl::Span<const int64_t> StreamTable::Offsets(int column) const {
   CHECK_LT(static_cast<size_t>(column), columns_.size());
-  return absl::MakeConstSpan(columns_[static_cast<size_t>(column)].offsets);
+  return absl::MakeConstSpan(columns_[column].offsets);
 }
 
 absl::Span<const std::byte> StreamTable::RowSpan(int column, int64_t begin, int64_t end) const {
@@ -130,8 +129,8 @@ absl::Span<const std::byte> StreamTable::RowSpan(int column, int64_t begin, int6
   const absl::Span<const int64_t> offsets = Offsets(column);
   int64_t first = begin * RowBytes(column), last = end * RowBytes(column);
   if (!offsets.empty()) {  // RowBytes is the size of one value here
-    first = offsets[static_cast<size_t>(begin)] * RowBytes(column);
-    last = offsets[static_cast<size_t>(end)] * RowBytes(column);
+    first = offsets[begin] * RowBytes(column);
+    last = offsets[end] * RowBytes(column);
   }
   return ValueBytes(column).subspan(static_cast<size_t>(first), static_cast<size_t>(last - first));
 }

@@ -110,8 +110,7 @@ std::string ShuffledLetters(const TaskDraw& draw, uint64_t first_draw, int64_t a
   std::string letters;
   for (int64_t i = 0; i < alphabet_size; ++i) letters.push_back(static_cast<char>('a' + i));
   for (int64_t i = alphabet_size - 1; i > 0; --i) {
-    std::swap(letters[static_cast<size_t>(i)],
-              letters[static_cast<size_t>(draw.Between(first_draw + static_cast<uint64_t>(i), 0, i))]);
+    std::swap(letters[i], letters[draw.Between(first_draw + static_cast<uint64_t>(i), 0, i)]);
   }
   return letters;
 }

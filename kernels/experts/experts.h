@@ -33,9 +33,7 @@ struct ExpertPlan {
 
   int64_t experts() const { return static_cast<int64_t>(begin_E.size()) - 1; }
   // The dispatched rows of an expert, in ascending token order.
-  Range RowsOf(int64_t expert) const {
-    return {begin_E[static_cast<size_t>(expert)], begin_E[static_cast<size_t>(expert) + 1]};
-  }
+  Range RowsOf(int64_t expert) const { return {begin_E[expert], begin_E[static_cast<size_t>(expert) + 1]}; }
 };
 
 // expert_TK: each token's experts in [0, E), ascending. Reuses the plan's memory. T * K < 2^31.

@@ -136,7 +136,7 @@ LayerResults RunKernels(const TestLayer& layer, std::vector<int64_t> cuts) {
     ExpertsBackward(call, {rows.dy_TD.data(), end - begin, d}, gradients_E.data(), dx_TD.Slice({begin, end}),
                     results.dweight_TK.data() + begin * k, scratch.data());
     for (int64_t e = 0; e < s.experts; ++e) {
-      ExpertGradients& g = gradients_E[static_cast<size_t>(e)];
+      ExpertGradients& g = gradients_E[e];
       g.gate.first_row = g.up.first_row = g.down.first_row += plan.RowsOf(e).size();
     }
     begin = end;

@@ -42,7 +42,7 @@ const ImageRows kShapes[] = {{2, 4, 4, 3},  {1, 5, 3, 8},  {3, 1, 1, 1}, {0, 2, 
 // The element of an image with coordinates that may be outside of it: null.
 const float* At(const ImageRows& s, const Floats& x, int64_t image, int64_t y, int64_t column, int64_t channel) {
   if (y < 0 || y >= s.height || column < 0 || column >= s.width) return nullptr;
-  return &x[static_cast<size_t>(((image * s.height + y) * s.width + column) * s.channels + channel)];
+  return &x[((image * s.height + y) * s.width + column) * s.channels + channel];
 }
 
 template <typename Visit>
@@ -104,7 +104,7 @@ TEST(DepthwiseTest, AddsTapsInOrder) {
       float sum = 0;
       for (int64_t tap = 0; tap < 9; ++tap) {
         const float* const at = At(s, x, i, row + tap / 3 - 1, column + tap % 3 - 1, c);
-        if (at != nullptr) sum += w[static_cast<size_t>(tap * s.channels + c)] * *at;
+        if (at != nullptr) sum += w[tap * s.channels + c] * *at;
       }
       expected.push_back(sum);
     });
@@ -122,7 +122,7 @@ TEST(DepthwiseTest, GradientsAreThoseOfTheBilinearForm) {
       float sum = 0;
       for (int64_t from = 0; from < 9; ++from) {
         const float* const at = At(s, dy, i, row + from / 3 - 1, column + from % 3 - 1, c);
-        if (at != nullptr) sum += w[static_cast<size_t>((8 - from) * s.channels + c)] * *at;
+        if (at != nullptr) sum += w[(8 - from) * s.channels + c] * *at;
       }
       dx_expected.push_back(sum);
     });
@@ -132,7 +132,7 @@ TEST(DepthwiseTest, GradientsAreThoseOfTheBilinearForm) {
       ForElements(s, [&](int64_t i, int64_t row, int64_t column, int64_t c) {
         const float* const at = At(s, x, i, row + tap / 3 - 1, column + tap % 3 - 1, c);
         const double d = static_cast<double>(*At(s, dy, i, row, column, c));
-        if (at != nullptr) sums[static_cast<size_t>(tap * s.channels + c)] += d * static_cast<double>(*at);
+        if (at != nullptr) sums[tap * s.channels + c] += d * static_cast<double>(*at);
       });
     }
     ExpectSameBits(dw, Floats(sums.begin(), sums.end()));
@@ -169,7 +169,7 @@ TEST(MaxPoolTest, IsThatOfEachChannel) {
       int64_t best = 0;
       const auto at = [&](int64_t place) { return At(s, x, i, 2 * row + place / 2, 2 * column + place % 2, c); };
       for (int64_t place = 1; place < 4; ++place) best = *at(place) > *at(best) ? place : best;
-      dx_expected[static_cast<size_t>(at(best) - x.data())] = dy[y_expected.size()];
+      dx_expected[at(best) - x.data()] = dy[y_expected.size()];
       y_expected.push_back(*at(best));
       chosen_expected.push_back(static_cast<uint8_t>(best));
     });
@@ -283,7 +283,7 @@ TEST(SegmentNormTest, GradientsAreThoseOfTheFormula) {
         const double a = c.GroupSum(s, g, h) / n;
         const double b =
             c.GroupSum(s, g, [&](size_t i, size_t k) { return h(i, k) * static_cast<double>(normal[i]); }) / n;
-        const double inv = static_cast<double>(inverse[static_cast<size_t>(s * shape.groups + g)]);
+        const double inv = static_cast<double>(inverse[s * shape.groups + g]);
         c.GroupSum(s, g, [&](size_t i, size_t k) {
           EXPECT_NEAR(dx[i], (h(i, k) - a - static_cast<double>(normal[i]) * b) * inv, 1e-5);
           of_gain[k] += static_cast<double>(c.dy[i]) * static_cast<double>(normal[i]);

@@ -57,7 +57,7 @@ std::vector<float> Inverses(const Columns& variances, double eps) {
 // The first channel of each group.
 void StoreByGroup(const NormShape& shape, const std::vector<float>& columns, float* groups) {
   const int64_t width = shape.channels / shape.groups;
-  for (int64_t g = 0; g < shape.groups; ++g) groups[g] = columns[static_cast<size_t>(g * width)];
+  for (int64_t g = 0; g < shape.groups; ++g) groups[g] = columns[g * width];
 }
 
 std::vector<float> LoadByGroup(const NormShape& shape, const float* groups) {

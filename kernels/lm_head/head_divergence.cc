@@ -66,7 +66,7 @@ void HeadDivergence(int64_t vocabulary, const HeadRows& policy, const HeadRows& 
        sum.data());
     }
     for (int64_t r = 0; r < count; ++r) {
-      divergence[begin + r] = static_cast<float>(std::max(sum[static_cast<size_t>(r)], 0.0));
+      divergence[begin + r] = static_cast<float>(std::max(sum[r], 0.0));
     }
   }
 }

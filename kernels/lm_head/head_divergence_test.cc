@@ -83,7 +83,7 @@ RC_GTEST_PROP(HeadDivergenceProperty, ARowsBitsDoNotDependOnItsBatch, ()) {
       0.2f, 1);
   const int64_t row = *rc::gen::inRange<int64_t>(0, R);
   ForEachIsa([&] {
-    const float all = KernelHeadDivergence(problem)[static_cast<size_t>(row)];
+    const float all = KernelHeadDivergence(problem)[row];
     RC_ASSERT(KernelHeadDivergence(RowsOf(problem, row, row + 1))[0] == all);
   });
 }

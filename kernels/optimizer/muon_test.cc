@@ -108,7 +108,7 @@ TEST(MuonTest, AStepOutOfBoundsIsReportedInEveryLane) {
   for (int64_t i = 0; i < kCount; ++i) {
     for (const float bad : {std::numeric_limits<float>::quiet_NaN(), 3e38f, -std::numeric_limits<float>::infinity()}) {
       std::vector<float> weight(kCount, 1.0f), direction(kCount, 1.0f);
-      direction[static_cast<size_t>(i)] = bad;
+      direction[i] = bad;
       EXPECT_FALSE(TakeStep(kCount, 0.5f, 1.0f, direction.data(), weight.data())) << i;
     }
   }
@@ -162,7 +162,7 @@ std::vector<float> Transposed(const std::vector<float>& x, int64_t rows, int64_t
   std::vector<float> transposed(x.size());
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < width; ++c) {
-      transposed[static_cast<size_t>(c * rows + r)] = x[static_cast<size_t>(r * width + c)];
+      transposed[c * rows + r] = x[r * width + c];
     }
   }
   return transposed;
@@ -208,13 +208,11 @@ TEST(NewtonSchulzTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
 Doubles SmallGram(const std::vector<float>& x, int64_t rows, int64_t width) {
   const bool is_tall = rows > width;
   const int64_t small = std::min(rows, width), large = std::max(rows, width);
-  const auto at = [&](int64_t s, int64_t l) {
-    return static_cast<double>(x[static_cast<size_t>(is_tall ? l * width + s : s * width + l)]);
-  };
+  const auto at = [&](int64_t s, int64_t l) { return static_cast<double>(x[is_tall ? l * width + s : s * width + l]); };
   Doubles gram(static_cast<size_t>(small * small));
   for (int64_t i = 0; i < small; ++i) {
     for (int64_t j = 0; j < small; ++j) {
-      for (int64_t l = 0; l < large; ++l) gram[static_cast<size_t>(i * small + j)] += at(i, l) * at(j, l);
+      for (int64_t l = 0; l < large; ++l) gram[i * small + j] += at(i, l) * at(j, l);
     }
   }
   return gram;
@@ -230,7 +228,7 @@ RC_GTEST_PROP(OrthogonalizeTest, MakesTheShorterSideOrthonormal, ()) {
   const int64_t small = std::min(rows, width);
   for (int64_t i = 0; i < small; ++i) {
     for (int64_t j = 0; j < small; ++j) {
-      RC_ASSERT(std::fabs(gram[static_cast<size_t>(i * small + j)] - (i == j ? 1 : 0)) < 1e-5);
+      RC_ASSERT(std::fabs(gram[i * small + j] - (i == j ? 1 : 0)) < 1e-5);
     }
   }
   // U V^T is the orthogonal matrix with the largest inner product with U S V^T, the sum of the singular values: more
@@ -275,10 +273,9 @@ TEST(OrthogonalizeTest, LeavesOutTheDirectionsThatOnlyTheRoundingOfFloatsHas) {
     std::vector<float> x(static_cast<size_t>(rows * width));
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t c = 0; c < width; ++c) {
-        float& sum = x[static_cast<size_t>(r * width + c)];
+        float& sum = x[r * width + c];
         for (int64_t t = 0; t < tokens; ++t) {
-          sum =
-              std::fma(error_TR[static_cast<size_t>(t * rows + r)], input_TC[static_cast<size_t>(t * width + c)], sum);
+          sum = std::fma(error_TR[t * rows + r], input_TC[t * width + c], sum);
         }
       }
     }
@@ -293,8 +290,7 @@ TEST(OrthogonalizeTest, LeavesOutTheDirectionsThatOnlyTheRoundingOfFloatsHas) {
     for (int64_t r = 0; r < rows; ++r) {
       double along = 0;
       for (int64_t c = 0; c < width; ++c) {
-        along += static_cast<double>(x[static_cast<size_t>(r * width + c)]) *
-                 basis_KC[static_cast<size_t>(tokens * width + c)];
+        along += static_cast<double>(x[r * width + c]) * basis_KC[tokens * width + c];
       }
       EXPECT_NEAR(along, 0, 1e-6);
     }

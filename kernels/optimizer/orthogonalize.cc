@@ -97,7 +97,7 @@ void NewtonSchulz(int64_t steps, const Rows& x) {
   std::vector<float> x_RC(static_cast<size_t>(size));
   const auto place = [&](int64_t r, int64_t c) { return is_tall ? c * rows + r : r * width + c; };  // in x.data
   for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < width; ++c) x_RC[static_cast<size_t>(r * width + c)] = x.data[place(r, c)];
+    for (int64_t c = 0; c < width; ++c) x_RC[r * width + c] = x.data[place(r, c)];
   }
   const float scale = static_cast<float>(1.0 / std::max(FrobeniusNorm(x_RC), kSmallestNorm));
   for (float& value : x_RC) value *= scale;
@@ -113,7 +113,7 @@ void NewtonSchulz(int64_t steps, const Rows& x) {
     Combine(size, 1.0f, bx_RC.data(), kOfX, x_RC.data());
   }
   for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < width; ++c) x.data[place(r, c)] = x_RC[static_cast<size_t>(r * width + c)];
+    for (int64_t c = 0; c < width; ++c) x.data[place(r, c)] = x_RC[r * width + c];
   }
 }
 

@@ -36,7 +36,7 @@ std::vector<float> ReferenceMean(const Case& c) {
   std::vector<float> y;
   for (int64_t j = 0; j < c.n; ++j) {
     float sum = 0;
-    for (int64_t t = 0; t < c.rows; ++t) sum += c.x[static_cast<size_t>(t * c.ld + j)];
+    for (int64_t t = 0; t < c.rows; ++t) sum += c.x[t * c.ld + j];
     y.push_back(sum / static_cast<float>(c.rows));
   }
   return y;
@@ -73,8 +73,8 @@ TEST(MeanOfRowsTest, IsCloseToTheExactMean) {
   MeanOfRows(c.view(), y.data());
   std::vector<double> exact(200);
   for (int64_t j = 0; j < c.n; ++j) {
-    for (int64_t t = 0; t < c.rows; ++t) exact[static_cast<size_t>(j)] += c.x[static_cast<size_t>(t * c.ld + j)];
-    exact[static_cast<size_t>(j)] /= static_cast<double>(c.rows);
+    for (int64_t t = 0; t < c.rows; ++t) exact[j] += c.x[t * c.ld + j];
+    exact[j] /= static_cast<double>(c.rows);
   }
   EXPECT_LT(LargestError(exact, y), 2e-7);
 }
@@ -98,7 +98,7 @@ TEST(MeanOfRowsBackwardTest, EqualsTheScalarReferenceOnEveryInstructionSet) {
     std::vector<float> expected(static_cast<size_t>(c.rows * c.ld), 5.0f);
     for (int64_t t = 0; t < c.rows; ++t) {
       for (int64_t j = 0; j < c.n; ++j) {
-        expected[static_cast<size_t>(t * c.ld + j)] = dy[static_cast<size_t>(j)] / static_cast<float>(c.rows);
+        expected[t * c.ld + j] = dy[j] / static_cast<float>(c.rows);
       }
     }
     ForEachIsa([&] {

@@ -39,7 +39,7 @@ Result Reference(const Problem& p) {
     Lanes sum;
     for (int64_t j = 0; j < p.n; ++j) {
       const size_t at = static_cast<size_t>(r * p.n + j);
-      const float difference = p.b[at] - p.a[at], w = p.w[static_cast<size_t>(r)];
+      const float difference = p.b[at] - p.a[at], w = p.w[r];
       result.y.push_back(std::fma(w, difference, p.a[at]));
       result.db.push_back(w * p.dy[at]);
       result.da.push_back(p.dy[at] - result.db.back());

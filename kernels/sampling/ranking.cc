@@ -45,7 +45,7 @@ void Ranking::Collect(int64_t places) {
   const int64_t blocks = (n_ + kSamplingBlock - 1) / kSamplingBlock;
   if (blocks < 2 * places) {
     keys.resize(static_cast<size_t>(n_));
-    for (int64_t v = 0; v < n_; ++v) keys[static_cast<size_t>(v)] = KeyOf(z_[v], v);
+    for (int64_t v = 0; v < n_; ++v) keys[v] = KeyOf(z_[v], v);
     return;
   }
   maxima.resize(static_cast<size_t>(blocks));
@@ -53,7 +53,7 @@ void Ranking::Collect(int64_t places) {
   const uint32_t largest = LargestKey(places, workspace_);
   keys.clear();
   for (int64_t b = 0; b < blocks; ++b) {
-    if (KeyOf(maxima[static_cast<size_t>(b)]) > largest) continue;
+    if (KeyOf(maxima[b]) > largest) continue;
     const int64_t end = std::min((b + 1) * kSamplingBlock, n_);
     for (int64_t v = b * kSamplingBlock; v < end; ++v) {
       if (KeyOf(z_[v]) <= largest) keys.push_back(KeyOf(z_[v], v));
@@ -73,7 +73,7 @@ void Ranking::SortUntil(int64_t i) {
 
   std::vector<float>& weights = workspace_.weights;
   weights.resize(static_cast<size_t>(end));
-  for (int64_t p = sorted_; p < end; ++p) weights[static_cast<size_t>(p)] = z_[begin[p] & 0xffffffffu];
+  for (int64_t p = sorted_; p < end; ++p) weights[p] = z_[begin[p] & 0xffffffffu];
   for (int64_t p = sorted_; p < end; p += kSamplingBlock) {
     WeightsOfBlock(std::min(kSamplingBlock, end - p), weights.data() + p, max_, weights.data() + p);
   }

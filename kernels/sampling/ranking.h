@@ -25,11 +25,11 @@ class Ranking {
   // Return the token at place i, and its weight e_v (weights.h). 0 <= i < n.
   int32_t Token(int64_t i) {
     if (i >= sorted_) SortUntil(i);
-    return static_cast<int32_t>(workspace_.keys[static_cast<size_t>(i)] & 0xffffffffu);
+    return static_cast<int32_t>(workspace_.keys[i] & 0xffffffffu);
   }
   float Weight(int64_t i) {
     if (i >= sorted_) SortUntil(i);
-    return workspace_.weights[static_cast<size_t>(i)];
+    return workspace_.weights[i];
   }
 
  private:

@@ -60,7 +60,7 @@ Activations::Activations(const DecoderConfig& config, bool training, bool recomp
 }
 
 const kernels::Rows& Activations::x_after(int64_t index) const {
-  return index + 1 < config_.num_hidden_layers ? layers_[static_cast<size_t>(index + 1)].x_TD : last_x_TD_;
+  return index + 1 < config_.num_hidden_layers ? layers_[index + 1].x_TD : last_x_TD_;
 }
 
 int64_t Activations::bytes() const {
@@ -85,7 +85,7 @@ void Activations::NoteLargestLogits(int64_t index) {
   for (int64_t head = 0; head < heads; ++head, statistics_T2 += 2 * rows) {
     float largest = -std::numeric_limits<float>::infinity();
     for (int64_t t = 0; t < rows; ++t) largest = std::max(largest, statistics_T2[2 * t]);
-    largest_logit_LH_[static_cast<size_t>(index * heads + head)] = largest * scale;
+    largest_logit_LH_[index * heads + head] = largest * scale;
   }
 }
 

@@ -32,7 +32,7 @@ class Activations {
 
   // The rows of a layer. When sampling or recomputing, all layers share one set of rows except for x, and when
   // recomputing also except for the routing; the shared set holds the layer that was computed last.
-  const LayerRows& layer(int64_t index) const { return layers_[static_cast<size_t>(index)]; }
+  const LayerRows& layer(int64_t index) const { return layers_[index]; }
   const kernels::Rows& x_after(int64_t index) const;  // the residual stream after layer `index`
   float* final_inverse_rms_T() const { return final_inverse_rms_T_; }
   const kernels::Rows& hidden_TD() const { return hidden_TD_; }  // the decoder's output, after the final norm
@@ -44,7 +44,7 @@ class Activations {
 
   // The gradients of keys and values of layer `index`, [T, KV] each. They accumulate over completions, including those
   // of later batches when this batch is the prompt of a group that is divided into batches. Zero after Prepare.
-  const kernels::KeyGradients& key_gradients(int64_t index) const { return gradients_[static_cast<size_t>(index)]; }
+  const kernels::KeyGradients& key_gradients(int64_t index) const { return gradients_[index]; }
 
   // Returns the number of floats that a row of activations takes: the memory formula of `validate`.
   static int64_t FloatsPerRow(const DecoderConfig& config, bool training, bool recompute = false);

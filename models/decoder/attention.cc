@@ -186,7 +186,7 @@ void BackwardOfHeads(const Activations& activations, const Activations* outside,
 void ScaleHead(const DecoderLayout& layout, int norm, int64_t head, int64_t width, double factor,
                absl::Span<float> parameters) {
   if (factor == 1) return;
-  const int64_t begin = layout.specs[static_cast<size_t>(norm)].offset + head * width;
+  const int64_t begin = layout.specs[norm].offset + head * width;
   for (float& gain : parameters.subspan(static_cast<size_t>(begin), static_cast<size_t>(width))) {
     gain = static_cast<float>(static_cast<double>(gain) * factor);
   }
@@ -213,19 +213,19 @@ int64_t ClipAttention(const DecoderConfig& config, const DecoderLayout& layout, 
   CHECK_EQ(static_cast<int64_t>(layout.layers.size()), config.num_hidden_layers);
   int64_t clipped = 0;
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    const LayerParameters& own = layout.layers[static_cast<size_t>(layer)];
+    const LayerParameters& own = layout.layers[layer];
     std::vector<double> least_K(static_cast<size_t>(config.num_key_value_heads), 1.0);
     for (int64_t head = 0; head < heads; ++head) {
-      const double largest = static_cast<double>(largest_LH[static_cast<size_t>(layer * heads + head)]);
+      const double largest = static_cast<double>(largest_LH[layer * heads + head]);
       if (!(largest > threshold)) continue;
       const double share = threshold / largest;
-      double& least = least_K[static_cast<size_t>(head / group)];
+      double& least = least_K[head / group];
       least = std::min(least, share);
       ++clipped;
       ScaleHead(layout, own.q_norm, head, config.head_width(), kernels::Sqrt(share), parameters);
     }
     for (int64_t key_head = 0; key_head < config.num_key_value_heads; ++key_head) {
-      const double factor = kernels::Sqrt(least_K[static_cast<size_t>(key_head)]);
+      const double factor = kernels::Sqrt(least_K[key_head]);
       ScaleHead(layout, own.k_norm, key_head, config.head_width(), factor, parameters);
     }
   }

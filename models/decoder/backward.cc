@@ -60,11 +60,11 @@ class Pass {
   }
 
  private:
-  const ParameterSpec& Spec(int index) const { return layout_.specs[static_cast<size_t>(index)]; }
-  const LayerWeights& Weights(int64_t index) const { return decoder_.weights.layers()[static_cast<size_t>(index)]; }
+  const ParameterSpec& Spec(int index) const { return layout_.specs[index]; }
+  const LayerWeights& Weights(int64_t index) const { return decoder_.weights.layers()[index]; }
 
   void FinishMixture(int64_t index) {
-    const LayerParameters& p = layout_.layers[static_cast<size_t>(index)];
+    const LayerParameters& p = layout_.layers[index];
     for (size_t e = p.down_E.size(); e-- > 0;) {
       for (int spec : {p.down_E[e], p.up_E[e], p.gate_E[e]}) target_.Finish(spec);
       if (!HasAdapters()) continue;
@@ -76,7 +76,7 @@ class Pass {
   }
 
   void FinishAttention(int64_t index) {
-    const LayerParameters& p = layout_.layers[static_cast<size_t>(index)];
+    const LayerParameters& p = layout_.layers[index];
     for (int spec : {p.k_norm, p.q_norm, p.o, p.v, p.k, p.q, p.input_norm}) target_.Finish(spec);
     if (!HasAdapters()) return;
     const LayerAdapterParameters& adapters = AdapterSpecs(index);
@@ -84,9 +84,7 @@ class Pass {
   }
 
   bool HasAdapters() const { return !layout_.adapters.empty(); }
-  const LayerAdapterParameters& AdapterSpecs(int64_t index) const {
-    return layout_.adapters[static_cast<size_t>(index)];
-  }
+  const LayerAdapterParameters& AdapterSpecs(int64_t index) const { return layout_.adapters[index]; }
 
   void FinishAdapters(std::initializer_list<AdapterParameters> adapters) {
     for (const AdapterParameters& adapter : adapters) {
@@ -118,7 +116,7 @@ class Pass {
   void NewRowsBackward(float* gradient) {
     const int64_t width = config_.hidden_size, first = config_.first_new_row();
     for (int64_t t = 0; t < rows_; ++t) {
-      const int64_t token = activations_.batch().token_T[static_cast<size_t>(t)];
+      const int64_t token = activations_.batch().token_T[t];
       if (token < first || token == config_.pad_token_id) continue;
       float* const row = gradient + (token - first) * width;
       kernels::Add(width, row, dx_TD_[t], row);
@@ -145,7 +143,7 @@ class Pass {
   // Computes the gradients of the experts of a layer; returns dpost_TD.
   kernels::Rows ExpertsBackward(int64_t index, float* dweight_TK) {
     const LayerRows& layer = activations_.layer(index);
-    const LayerParameters& p = layout_.layers[static_cast<size_t>(index)];
+    const LayerParameters& p = layout_.layers[index];
     int64_t* const expert_rows = target_.gradient->expert_rows_LE.data() + index * config_.num_experts;
     std::vector<kernels::ExpertGradients> gradients_E;
     ExpertAdapterGradients adapter_gradients;
@@ -194,7 +192,7 @@ class Pass {
   void MixtureBackward(int64_t index) {
     const LayerRows& layer = activations_.layer(index);
     const LayerWeights& weights = Weights(index);
-    const LayerParameters& p = layout_.layers[static_cast<size_t>(index)];
+    const LayerParameters& p = layout_.layers[index];
     const int64_t per_token = config_.num_experts_per_tok;
     float* const dweight_TK = Room(work_.dweight_TK, rows_ * per_token);
     const kernels::Rows dpost_TD = ExpertsBackward(index, dweight_TK);
@@ -223,7 +221,7 @@ class Pass {
   void AttentionBackward(int64_t index) {
     const LayerRows& layer = activations_.layer(index);
     const LayerWeights& weights = Weights(index);
-    const LayerParameters& p = layout_.layers[static_cast<size_t>(index)];
+    const LayerParameters& p = layout_.layers[index];
     const int64_t width = config_.hidden_size, columns = layer.raw_TC.width;
 
     WeightGradient(p.o, dx_TD_, layer.attended_TD);

@@ -33,7 +33,7 @@ std::unique_ptr<Model> RoundedCopy(const Model& model) {
   for (const ParameterSpec& spec : model.layout().specs) {
     if (spec.shape.size() != 2 || spec.name.find("mlp.gate.") != std::string::npos) continue;
     for (int64_t i = spec.offset; i < spec.offset + spec.size; ++i) {
-      float& weight = copy->mutable_parameters()[static_cast<size_t>(i)];
+      float& weight = copy->mutable_parameters()[i];
       weight = kernels::FromBf16(kernels::RoundToBf16(weight));
     }
   }
@@ -117,7 +117,7 @@ TEST_P(Bf16WeightsTest, TakeHalfTheMemory) {
   const DecoderLayout layout = MakeDecoderLayout(config_);
   const int64_t floats = PackedWeights::Bytes(config_, layout, true);
   config_.bf16_weights = true;
-  const int64_t embedding = layout.specs[static_cast<size_t>(layout.embedding)].size;
+  const int64_t embedding = layout.specs[layout.embedding].size;
   const int64_t bf16 = PackedWeights::Bytes(config_, layout, true) - 2 * embedding;
   EXPECT_GT(bf16, floats / 2);  // more than half, because routers are floats
   EXPECT_LT(bf16, floats * 6 / 10);

@@ -137,7 +137,7 @@ class Accumulation {
     std::vector<float> dlogprob;
     for (const Segment& segment : batch.segments) {
       for (int64_t i = 0; i + 1 < segment.rows; ++i, ++scored_) {
-        scored.Add(segment.begin + i, &batch.token_T[static_cast<size_t>(segment.begin + i + 1)], 1);
+        scored.Add(segment.begin + i, &batch.token_T[segment.begin + i + 1], 1);
         dlogprob.push_back(WeightOf(scored_));
       }
     }
@@ -215,7 +215,7 @@ TEST(BranchTest, GradientAgreesWithCentralDifferencesInEveryTensor) {
   for (const ParameterSpec& spec : model->layout().specs) {
     double largest = 0;
     for (int64_t i = 0; i < spec.size; ++i) {
-      largest = std::max(largest, std::fabs(static_cast<double>(gradient[static_cast<size_t>(spec.offset + i)])));
+      largest = std::max(largest, std::fabs(static_cast<double>(gradient[spec.offset + i])));
     }
     for (int64_t i = 0; i < spec.size; i += std::max<int64_t>(1, (spec.size - 1) / 4)) {
       const size_t at = static_cast<size_t>(spec.offset + i);

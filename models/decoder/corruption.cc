@@ -37,7 +37,7 @@ std::string DamagedCopy(const Model& model) {
     return NameAt(model.config().lora.is_on() ? MakeBaseLayout(model.config()) : model.layout(), *offset);
   }
   const int adapter = model.adapters() == nullptr ? -1 : model.adapters()->FirstDamage();
-  if (adapter >= 0) return model.layout().specs[static_cast<size_t>(adapter)].name;
+  if (adapter >= 0) return model.layout().specs[adapter].name;
   if (&model.value_decoder() == &policy) return "";
   const auto offset = model.value_decoder().weights.FirstDamage();
   return offset ? NameAt(model.layout(), *offset + model.layout().value.trunk_offset) : "";

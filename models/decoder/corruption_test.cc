@@ -26,8 +26,7 @@ class DamageTest : public ::testing::Test {
 
   // Writes the value to an element of the tensor as the kernels read it; also to the parameter if `for_good`.
   void Spoil(int spec, int64_t element, float value, bool for_good = false) {
-    float& parameter = model->mutable_parameters()[static_cast<size_t>(
-        model->layout().specs[static_cast<size_t>(spec)].offset + element)];
+    float& parameter = model->mutable_parameters()[model->layout().specs[spec].offset + element];
     const float healthy = std::exchange(parameter, value);
     model->Refresh(pool);
     if (!for_good) parameter = healthy;
@@ -67,7 +66,7 @@ TEST_F(DamageTest, ACorruptCopyWithPlausibleNumbersIsNamed) {
                          model->layout().layers[0].up_E[3], model->layout().lm_head}) {
     Spoil(spec, 25, 0.25f);
     EXPECT_EQ(FindCorruption(*model, batch),
-              model->layout().specs[static_cast<size_t>(spec)].name + ", whose packed copy for the kernels differs");
+              model->layout().specs[spec].name + ", whose packed copy for the kernels differs");
   }
 }
 
@@ -105,7 +104,7 @@ class NetworkDamageTest : public DamageTest {
 TEST_F(NetworkDamageTest, ACopyOfTheValueNetworkIsNamed) {
   const DecoderLayout& layout = model->layout();
   for (int spec = layout.value.embedding; spec < static_cast<int>(layout.specs.size()); ++spec) {
-    if (layout.specs[static_cast<size_t>(spec)].name != "value_model.model.layers.0.self_attn.o_proj.weight") continue;
+    if (layout.specs[spec].name != "value_model.model.layers.0.self_attn.o_proj.weight") continue;
     Spoil(spec, 3, 0.25f);
     EXPECT_THAT(FindCorruption(*model, batch),
                 StartsWith("value_model.model.layers.0.self_attn.o_proj.weight, whose packed"));

@@ -39,7 +39,7 @@ void ComputeLayer(const Decoder& decoder, int64_t index, const Activations* outs
   CHECK(outside == nullptr || !outside->recompute());
   const DecoderConfig& config = decoder.config;
   const LayerRows& layer = activations->layer(index);
-  const LayerWeights& weights = decoder.weights.layers()[static_cast<size_t>(index)];
+  const LayerWeights& weights = decoder.weights.layers()[index];
   const TeamLayer shared(config, decoder.rotary, layer.rows(), activations->batch().position_T.data(), team);
   shared.Project(weights, layer);
   AttendForward(*activations, outside, index, team);

@@ -148,7 +148,7 @@ std::vector<float> HiddenByTeam(const Model& model, const Team& team) {
     while (static_cast<int64_t>(own.size()) < sequences) own.push_back(std::make_unique<KeyValueCache>(config, 8));
     CachedBatch batch;
     for (int64_t i = 0; i < sequences; ++i) {
-      KeyValueCache* const cache = own[static_cast<size_t>(i)].get();
+      KeyValueCache* const cache = own[i].get();
       batch.runs.push_back({i, 1, cache, &prompt});
       batch.rows.token_T.push_back(static_cast<int32_t>((i * 7 + sequences) % config.vocab_size));
       batch.rows.position_T.push_back(static_cast<int32_t>(37 + cache->count()));
@@ -234,7 +234,7 @@ TEST(AttentionClipTest, TheLargestLogitOfAHeadFallsToTheThreshold) {
     for (int64_t key_head = 0; key_head < key_heads; ++key_head) {
       float least = 1;  // the strictest factor of the group
       for (int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
-        least = std::min(least, threshold / before[static_cast<size_t>(head)]);
+        least = std::min(least, threshold / before[head]);
       }
       for (int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
         const size_t h = static_cast<size_t>(head);

@@ -13,7 +13,7 @@ void StartShard(const DecoderConfig& config, const DecoderLayout& layout, float*
   gradient->expert_rows_LE.assign(static_cast<size_t>(config.num_hidden_layers * config.num_experts), 0);
   const int trained = layout.trained_embedding();
   if (trained < 0) return;
-  const ParameterSpec& embedding = layout.specs[static_cast<size_t>(trained)];
+  const ParameterSpec& embedding = layout.specs[trained];
   if (config.tie_word_embeddings) {
     gradient->tied_embedding.assign(static_cast<size_t>(embedding.size), 0.0f);
   } else {

@@ -52,7 +52,7 @@ struct GradientTarget {
   // The same for tensor `spec` of the layout: of a frozen one (-1), chains that are not computed.
   kernels::GradientChains ChainsOf(const DecoderLayout& layout, int spec, int64_t first_row) const {
     if (spec < 0) return {nullptr, nullptr, first_row, last};
-    return ChainsOf(layout.specs[static_cast<size_t>(spec)], first_row);
+    return ChainsOf(layout.specs[spec], first_row);
   }
   // Notifies the sink of the shard's last batch, unless the tensor is frozen.
   void Finish(int spec) const {

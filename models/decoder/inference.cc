@@ -73,9 +73,9 @@ class CachedAttention {
       const int64_t end = all * (range + 1) / ranges;
       for (int64_t at = all * range / ranges; at < end; ++at) {
         if (keys_are_far_ && at + 1 < end) {
-          Prefetch(index, (at + 1) % heads, batch_.runs[static_cast<size_t>((at + 1) / heads)]);
+          Prefetch(index, (at + 1) % heads, batch_.runs[(at + 1) / heads]);
         }
-        const CachedRun& run = batch_.runs[static_cast<size_t>(at / heads)];
+        const CachedRun& run = batch_.runs[at / heads];
         Append(index, at % heads, run, layer);
         Attend(index, at % heads, run, layer, scratch);
       }
@@ -149,7 +149,7 @@ void ForwardCached(const Decoder& decoder, const CachedBatch& batch, Activations
   const TeamLayer shared(config, decoder.rotary, rows, batch.rows.position_T.data(), team);
   for (int64_t i = 0; i < config.num_hidden_layers; ++i) {
     const LayerRows& layer = workspace->layer(i);
-    const LayerWeights& weights = decoder.weights.layers()[static_cast<size_t>(i)];
+    const LayerWeights& weights = decoder.weights.layers()[i];
     shared.Project(weights, layer);
     attention.Run(i, layer);
     shared.Mix(weights, layer);

@@ -55,7 +55,7 @@ std::vector<AdapterOf> AdaptersOf(const DecoderLayout& layout, const DecoderLayo
   const std::string prefix = "base_model.model.", ending = ".lora_A.weight";
   std::vector<AdapterOf> adapters;
   for (int spec = 0; spec < layout.policy_specs; spec += 2) {
-    const ParameterSpec& a = layout.specs[static_cast<size_t>(spec)];
+    const ParameterSpec& a = layout.specs[spec];
     const std::string name = a.name.substr(prefix.size(), a.name.size() - prefix.size() - ending.size());
     adapters.push_back({a, layout.specs[static_cast<size_t>(spec) + 1], SpecNamed(base, name + ".weight")});
   }
@@ -132,7 +132,7 @@ TEST(LoraLayoutTest, HasTheAdaptersUnderTheNamesOfPeftAndNothingElse) {
   const std::string last = "base_model.model.model.layers.1.mlp.experts.4.down_proj.lora_";
   EXPECT_EQ(layout.specs[static_cast<size_t>(layout.policy_specs) - 2].name, last + "A.weight");
   EXPECT_EQ(layout.specs[static_cast<size_t>(layout.policy_specs) - 2].shape, Shape({3, 20}));
-  EXPECT_EQ(layout.specs[static_cast<size_t>(layout.value.weight)].name, "v_head.summary.weight");
+  EXPECT_EQ(layout.specs[layout.value.weight].name, "v_head.summary.weight");
   EXPECT_EQ(PolicyPart(layout).specs.size(), static_cast<size_t>(2 * modules));
   const DecoderLayout whole = MakeDecoderLayout(WithoutAdapters(config));
   EXPECT_EQ(MakeBaseLayout(config).specs.size(), static_cast<size_t>(whole.policy_specs));
@@ -152,7 +152,7 @@ TEST(LoraLayoutTest, InitialAdaptersAddNothing) {
   EXPECT_EQ(Hidden(*model, batch), expected);
   double squares = 0;
   const ParameterSpec& a = model->layout().specs[0];
-  for (int64_t i = 0; i < a.size; ++i) squares += std::pow(model->parameters()[static_cast<size_t>(a.offset + i)], 2);
+  for (int64_t i = 0; i < a.size; ++i) squares += std::pow(model->parameters()[a.offset + i], 2);
   EXPECT_NEAR(squares / static_cast<double>(a.size), 1.0 / (3 * 24), 0.6 / (3 * 24));  // PEFT: uniform to 1 / sqrt(in)
 }
 
@@ -219,7 +219,7 @@ testing::ReferenceAddition AddingAdapters(const Model& model, const DecoderLayou
     const kernels::Rows mask_row = {mask.data(), 1, static_cast<int64_t>(x.size())};
     const Dropout dropout =
         Dropout::Of(model.config().lora.dropout, static_cast<uint64_t>(&a - model.layout().specs.data()));
-    if (!seed_T.empty()) ApplyDropout(dropout, {&seed_T[static_cast<size_t>(position)]}, mask_row, mask_row);
+    if (!seed_T.empty()) ApplyDropout(dropout, {&seed_T[position]}, mask_row, mask_row);
     for (int64_t i = 0; i < model.config().lora.r; ++i) {
       double u = 0;
       for (size_t k = 0; k < x.size(); ++k) {
@@ -259,14 +259,14 @@ void ExpectCentralDifferences(const DecoderConfig& config, const std::vector<uin
     const auto largest =
         std::max_element(gradient.begin() + spec.offset, gradient.begin() + spec.offset + spec.size, smaller);
     for (const int64_t at : {spec.offset + spec.size / 2, static_cast<int64_t>(largest - gradient.begin())}) {
-      double& parameter = adapters[static_cast<size_t>(at)];
+      double& parameter = adapters[at];
       const double value = parameter, h = 1e-5;
       parameter = value + h;
       const double above = loss();
       parameter = value - h;
       const double below = loss();
       parameter = value;
-      EXPECT_NEAR(gradient[static_cast<size_t>(at)], (above - below) / (2 * h), 1e-4) << spec.name;
+      EXPECT_NEAR(gradient[at], (above - below) / (2 * h), 1e-4) << spec.name;
     }
   }
 }
@@ -352,7 +352,7 @@ TEST(LoraModelTest, AReferenceSharesTheFrozenModelAndKeepsItsAdapters) {
   int64_t changed = 0;
   std::mutex mutex;
   model->Refresh(pool, [&](int64_t first, int64_t size) {
-    for (int64_t i = first; i < first + size; ++i) model->mutable_parameters()[static_cast<size_t>(i)] *= 1.5f;
+    for (int64_t i = first; i < first + size; ++i) model->mutable_parameters()[i] *= 1.5f;
     const std::lock_guard<std::mutex> lock(mutex);
     changed += size;
   });

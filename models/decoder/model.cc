@@ -70,7 +70,7 @@ Model::ValueNetwork::ValueNetwork(const DecoderConfig& policy, const float* trun
 void Model::Refresh(ThreadPool& pool, const RangeFunction& change) {
   if (change) {
     pool.ForEach(static_cast<int64_t>(unpacked_.size()), [&](int64_t index, int) {
-      const auto [first, size] = unpacked_[static_cast<size_t>(index)];
+      const auto [first, size] = unpacked_[index];
       change(first, size);
     });
   }
@@ -118,9 +118,7 @@ ValueHead Model::value_head() const {
   return {config_.hidden_size, ValuesOf(layout_.value.weight), ValuesOf(layout_.value.bias)};
 }
 
-const float* Model::ValuesOf(int spec) const {
-  return flat_.data<float>().data() + layout_.specs[static_cast<size_t>(spec)].offset;
-}
+const float* Model::ValuesOf(int spec) const { return flat_.data<float>().data() + layout_.specs[spec].offset; }
 
 void Model::CopyTrunkToValueNetwork() {
   if (value_network_ == nullptr) return;
@@ -145,7 +143,7 @@ std::unique_ptr<Model> Model::CreateWithHeads(const DecoderConfig& config, Decod
 }
 
 TensorView Model::parameter(int spec) const {
-  const ParameterSpec& s = layout_.specs[static_cast<size_t>(spec)];
+  const ParameterSpec& s = layout_.specs[spec];
   return {s.name, DType::kF32, s.shape,
           flat_.bytes().subspan(static_cast<size_t>(s.offset) * sizeof(float),
                                 static_cast<size_t>(s.size) * sizeof(float))};

@@ -151,14 +151,14 @@ bool IsB(const ParameterSpec& spec) { return absl::EndsWith(spec.name, ".lora_B.
 double DeviationOf(const DecoderConfig& c, const DecoderLayout& layout, int index) {
   const bool is_adapter = !layout.adapters.empty() && index < layout.policy_specs;
   if (!is_adapter) return c.initializer_range;
-  return kernels::Sqrt(1.0 / (3.0 * static_cast<double>(layout.specs[static_cast<size_t>(index)].shape[1])));
+  return kernels::Sqrt(1.0 / (3.0 * static_cast<double>(layout.specs[index].shape[1])));
 }
 
 }  // namespace
 
 void InitializeTensor(const DecoderConfig& c, const DecoderLayout& layout, uint64_t seed, int index,
                       absl::Span<float> w) {
-  const ParameterSpec& spec = layout.specs[static_cast<size_t>(index)];
+  const ParameterSpec& spec = layout.specs[index];
   CHECK_EQ(static_cast<int64_t>(w.size()), spec.size);
   if (index == layout.value.bias || IsB(spec)) return std::fill(w.begin(), w.end(), 0.0f);
   if (spec.kind == ParameterKind::kVector) return std::fill(w.begin(), w.end(), 1.0f);

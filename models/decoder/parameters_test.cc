@@ -93,7 +93,7 @@ TEST(DecoderLayoutTest, EmbeddingsAndTheLmHeadAreCutByRowsAndNothingElse) {
       config.value_model = value_model;
       const DecoderLayout layout = MakeDecoderLayout(config);
       for (int i = 0; i < static_cast<int>(layout.specs.size()); ++i) {
-        const ParameterSpec& spec = layout.specs[static_cast<size_t>(i)];
+        const ParameterSpec& spec = layout.specs[i];
         const bool is_embedding = i == layout.embedding || i == layout.value.embedding;
         EXPECT_EQ(spec.by_rows, is_embedding || i == layout.lm_head) << spec.name;
         const ParameterKind kind = is_embedding                                      ? ParameterKind::kEmbedding

@@ -44,9 +44,9 @@ TEST_P(RefreshTest, ChangesEveryParameterOnceAndPacksTheChange) {
     ThreadPool pool(threads);
     std::mutex mutex;
     model->Refresh(pool, [&](int64_t first, int64_t size) {
-      for (int64_t i = first; i < first + size; ++i) parameters[static_cast<size_t>(i)] *= 0.5f;
+      for (int64_t i = first; i < first + size; ++i) parameters[i] *= 0.5f;
       const std::lock_guard lock(mutex);
-      for (int64_t i = first; i < first + size; ++i) ++changes[static_cast<size_t>(i)];
+      for (int64_t i = first; i < first + size; ++i) ++changes[i];
     });
     EXPECT_EQ(FindCorruption(*model, testing::SequenceBatch(testing::RandomTokens(config, 5, 11))), "");
   }
@@ -60,11 +60,11 @@ TEST(RefreshTiedTest, EmbeddingsInBf16AreThoseAfterTheChange) {
   config.vocab_size = 20001;
   const std::unique_ptr<Model> model = testing::RandomModel(config, 3);
   const absl::Span<float> parameters = model->mutable_parameters();
-  const ParameterSpec& embedding = model->layout().specs[static_cast<size_t>(model->layout().embedding)];
+  const ParameterSpec& embedding = model->layout().specs[model->layout().embedding];
   ThreadPool pool(3);
   model->Refresh(pool, [&](int64_t first, int64_t size) {
     if (first + size == embedding.offset + embedding.size) std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    for (int64_t i = first; i < first + size; ++i) parameters[static_cast<size_t>(i)] *= 0.7f;
+    for (int64_t i = first; i < first + size; ++i) parameters[i] *= 0.7f;
   });
   EXPECT_EQ(FindCorruption(*model, testing::SequenceBatch(testing::RandomTokens(config, 5, 11))), "");
 }
@@ -84,14 +84,13 @@ TEST(RefreshEncoderTest, ChangesTheTensorsOfHeadsTooAndPacksNoLmHead) {
     ThreadPool pool(3);
     std::mutex mutex;
     model->Refresh(pool, [&](int64_t first, int64_t size) {
-      for (int64_t i = first; i < first + size; ++i) model->mutable_parameters()[static_cast<size_t>(i)] *= 0.5f;
+      for (int64_t i = first; i < first + size; ++i) model->mutable_parameters()[i] *= 0.5f;
       const std::lock_guard lock(mutex);
-      for (int64_t i = first; i < first + size; ++i) ++changes[static_cast<size_t>(i)];
+      for (int64_t i = first; i < first + size; ++i) ++changes[i];
     });
     EXPECT_EQ(changes, std::vector<int>(changes.size(), 1));
     EXPECT_EQ(FindCorruption(*model, testing::SequenceBatch(testing::RandomTokens(config, 5, 11))), "");
-    model->mutable_parameters()[static_cast<size_t>(layout.specs[static_cast<size_t>(layout.final_norm - 1)].offset)] =
-        2.0f;  // the last expert's down_proj
+    model->mutable_parameters()[layout.specs[layout.final_norm - 1].offset] = 2.0f;  // the last expert's down_proj
     EXPECT_EQ(FindCorruption(*model, testing::SequenceBatch(testing::RandomTokens(config, 5, 11))),
               "model.layers.1.mlp.experts.4.down_proj.weight, whose packed copy for the kernels differs");
   }

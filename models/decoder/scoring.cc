@@ -26,7 +26,7 @@ kernels::Rows Gather(const Activations& activations, const ScoredRows& rows, Ten
   const kernels::Rows& hidden_TD = activations.hidden_TD();
   const kernels::Rows hidden_SD = RoomForRows(*tensor, rows.rows(), hidden_TD.width);
   for (int64_t s = 0; s < rows.rows(); ++s) {
-    std::copy_n(hidden_TD[rows.row_S[static_cast<size_t>(s)]], hidden_TD.width, hidden_SD[s]);
+    std::copy_n(hidden_TD[rows.row_S[s]], hidden_TD.width, hidden_SD[s]);
   }
   return hidden_SD;
 }
@@ -113,7 +113,7 @@ void ScoreBackward(const Decoder& decoder, const Activations& activations, const
       dhidden_SD, target.ChainsOf(decoder.layout, decoder.layout.lm_head, target.gradient->scored_rows), scratch, team);
   std::fill_n(dhidden_TD, activations.rows() * width, 0.0f);
   for (int64_t s = 0; s < count; ++s) {
-    std::copy_n(dhidden_SD[s], width, dhidden_TD + rows.row_S[static_cast<size_t>(s)] * width);
+    std::copy_n(dhidden_SD[s], width, dhidden_TD + rows.row_S[s] * width);
   }
   target.gradient->scored_rows += count;
   if (!decoder.config.tie_word_embeddings) target.Finish(decoder.layout.lm_head);

@@ -64,7 +64,7 @@ void TeamLayer::RunManyExperts(const std::vector<int64_t>& active, const kernels
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t a, int64_t b) { return plan.RowsOf(a).size() > plan.RowsOf(b).size(); });
   team_.ForEach(static_cast<int64_t>(order.size()), [&](int64_t index, int) {
-    const int64_t e = order[static_cast<size_t>(index)];
+    const int64_t e = order[index];
     kernels::GatherExpert(experts, e, x_TD);
     kernels::GateUpOfExpert(experts, e, {0, kernels::Panels(2 * config_.intermediate_size)});
     kernels::GateRows(experts, plan.RowsOf(e));
@@ -80,7 +80,7 @@ void TeamLayer::RunFewExperts(const std::vector<int64_t>& active, const kernels:
     const int64_t panels = kernels::Panels(outputs), cuts = std::min(panels, (pieces + count - 1) / count);
     team_.ForEach(count * cuts, [&](int64_t index, int) {
       const int64_t cut = index % cuts;
-      work(active[static_cast<size_t>(index / cuts)], {panels * cut / cuts, panels * (cut + 1) / cuts});
+      work(active[index / cuts], {panels * cut / cuts, panels * (cut + 1) / cuts});
     });
   };
   for (int64_t e : active) kernels::GatherExpert(experts, e, x_TD);

@@ -49,7 +49,7 @@ Passes RunPasses(const Model& model, bool recompute, const Team& team) {
     ScoredRows scored;
     std::vector<float> weights, dentropy;
     for (int64_t t = 0; t + 1 < rows; ++t) {
-      scored.Add(t, &tokens[static_cast<size_t>(t + 1)], 1);
+      scored.Add(t, &tokens[t + 1], 1);
       weights.push_back(0.3f * static_cast<float>(t % 5) - 0.5f);
       dentropy.push_back(0.1f * static_cast<float>(t % 3) - 0.1f);
     }
@@ -110,11 +110,11 @@ TEST_P(TeamPassesTest, HaveTheSameBitsWhenIdleWorkersHelp) {
   // The first round has two shards for three workers, the second has one.
   for (const int shards : {2, 1}) {
     helpers.Run([&](int worker) {
-      if (worker < shards) shared[static_cast<size_t>(worker)] = RunPasses(*model, false, Team(helpers, worker));
+      if (worker < shards) shared[worker] = RunPasses(*model, false, Team(helpers, worker));
     });
     for (int shard = 0; shard < shards; ++shard) {
-      EXPECT_TRUE(SameBits(alone.gradient, shared[static_cast<size_t>(shard)].gradient)) << shard;
-      EXPECT_TRUE(SameBits(alone.logprobs, shared[static_cast<size_t>(shard)].logprobs)) << shard;
+      EXPECT_TRUE(SameBits(alone.gradient, shared[shard].gradient)) << shard;
+      EXPECT_TRUE(SameBits(alone.logprobs, shared[shard].logprobs)) << shard;
     }
   }
 }

@@ -24,7 +24,7 @@ std::vector<PackedWeights::Matrix> PackedWeights::ListMatrices(const DecoderConf
   const auto add = [&](const std::vector<int>& specs, bool bf16) {
     Matrix matrix;
     for (int index : specs) {
-      const ParameterSpec& spec = layout.specs[static_cast<size_t>(index)];
+      const ParameterSpec& spec = layout.specs[index];
       matrix.specs.push_back(index);
       matrix.parts.push_back(spec.offset);
       matrix.part_rows.push_back(spec.shape[0]);
@@ -52,7 +52,7 @@ int64_t PackedWeights::Bytes(const DecoderConfig& config, const DecoderLayout& l
   for (const Matrix& m : ListMatrices(config, layout)) {
     floats += m.Floats() + (training ? m.TransposedFloats() : 0);
   }
-  const int64_t embedding = layout.specs[static_cast<size_t>(layout.embedding)].size;
+  const int64_t embedding = layout.specs[layout.embedding].size;
   return floats * static_cast<int64_t>(sizeof(float)) +
          (config.bf16_weights ? embedding * static_cast<int64_t>(sizeof(uint16_t)) : 0);
 }
@@ -65,8 +65,8 @@ PackedWeights::PackedWeights(const DecoderConfig& config, const DecoderLayout& l
     : config_(config),
       flat_(flat),
       training_(training),
-      embedding_offset_(layout.specs[static_cast<size_t>(layout.embedding)].offset),
-      embedding_size_(layout.specs[static_cast<size_t>(layout.embedding)].size),
+      embedding_offset_(layout.specs[layout.embedding].offset),
+      embedding_size_(layout.specs[layout.embedding].size),
       matrices_(ListMatrices(config, layout)),
       blocks_(ListBlocks(matrices_)),
       past_caches_(Bytes(config, layout, training) >= LastLevelCacheBytes()) {
@@ -86,7 +86,7 @@ PackedWeights::PackedWeights(const DecoderConfig& config, const DecoderLayout& l
 std::vector<PackedWeights::Unpacked> PackedWeights::ListUnpacked(const DecoderLayout& layout) {
   std::vector<Unpacked> tensors;
   const auto add = [&](int spec, const float** pointer) {
-    const ParameterSpec& tensor = layout.specs[static_cast<size_t>(spec)];
+    const ParameterSpec& tensor = layout.specs[spec];
     tensors.push_back({spec, tensor.offset, tensor.size, pointer});
   };
   for (size_t i = 0; i < layers_.size(); ++i) {
@@ -110,7 +110,7 @@ void PackedWeights::SetAdapters(const std::vector<LayerAdapters>& layers) {
 int64_t PackedWeights::UnpackedBytes(const DecoderConfig& config, const DecoderLayout& layout) {
   int64_t floats = 0;
   for (int spec = 0; spec < static_cast<int>(layout.specs.size()); ++spec) {
-    const ParameterSpec& tensor = layout.specs[static_cast<size_t>(spec)];
+    const ParameterSpec& tensor = layout.specs[spec];
     if (tensor.kind == ParameterKind::kVector || (spec == layout.embedding && !config.bf16_weights))
       floats += tensor.size;
   }

@@ -92,7 +92,7 @@ void PackedWeights::Refresh(ThreadPool& pool, const RangeFunction& before) {
   CHECK(flat_ != nullptr);
   MakeRoom();
   pool.ForEach(static_cast<int64_t>(blocks_.size()), [&](int64_t index, int) {
-    const Block& block = blocks_[static_cast<size_t>(index)];
+    const Block& block = blocks_[index];
     PackBlock(matrices_[block.matrix], block.first_row, block.rows, before);
   });
   if (config_.bf16_weights) {
@@ -105,7 +105,7 @@ void PackedWeights::Refresh(ThreadPool& pool, const RangeFunction& before) {
   kernels::ProductSubstitute* const substitute = kernels::SubstituteOfProducts();
   if (substitute == nullptr) return;
   pool.ForEach(static_cast<int64_t>(matrices_.size()), [&](int64_t index, int) {
-    const Matrix& m = matrices_[static_cast<size_t>(index)];
+    const Matrix& m = matrices_[index];
     Tell(*substitute, m, RowsOf(m, 0, m.rows, nullptr));
   });
 }
@@ -136,9 +136,8 @@ absl::Status PackedWeights::Load(ThreadPool& pool, const TensorReader& read) {
   forward_->checksums.resize(matrices_.size());
   if (training_) transposed_->checksums.resize(matrices_.size());
   std::vector<absl::Status> status(matrices_.size());
-  pool.ForEach(static_cast<int64_t>(matrices_.size()), [&](int64_t index, int) {
-    status[static_cast<size_t>(index)] = LoadMatrix(static_cast<size_t>(index), read);
-  });
+  pool.ForEach(static_cast<int64_t>(matrices_.size()),
+               [&](int64_t index, int) { status[index] = LoadMatrix(static_cast<size_t>(index), read); });
   for (const absl::Status& of_matrix : status) RETURN_IF_ERROR(of_matrix);
   const absl::Span<float> unpacked = forward_->unpacked.mutable_data<float>();
   size_t at = 0;

@@ -29,7 +29,7 @@ class Contest {
     ++tries_;
     if (!is_decided()) return;
     for (int other = 1; other < ways_; ++other) {
-      if (fastest_[static_cast<size_t>(other)] < fastest_[static_cast<size_t>(best_)]) best_ = other;
+      if (fastest_[other] < fastest_[best_]) best_ = other;
     }
   }
 

@@ -94,7 +94,7 @@ void DecodeWorker::Prefill(const std::vector<Group*>& groups) {
   CachedBatch batch;
   std::vector<int64_t> last_rows;
   for (Group* group : groups) {
-    const absl::Span<const int32_t> tokens = prompts_[static_cast<size_t>(group->prompt)].tokens;
+    const absl::Span<const int32_t> tokens = prompts_[group->prompt].tokens;
     CHECK(!tokens.empty());
     group->cache.Prepare(static_cast<int64_t>(tokens.size()));
     batch.runs.push_back({batch.rows.rows(), static_cast<int64_t>(tokens.size()), &group->cache, nullptr});
@@ -120,7 +120,7 @@ void DecodeWorker::AppendSeeds(const Group& group, std::optional<int64_t> sample
   if (!options_.drops) return;
   const models::DropoutPlace place = {.seed = options_.seed,
                                       .step = options_.step,
-                                      .prompt = prompts_[static_cast<size_t>(group.prompt)].index,
+                                      .prompt = prompts_[group.prompt].index,
                                       .sample = static_cast<uint64_t>(sample.value_or(0)),
                                       .in_prompt = !sample};
   for (int64_t i = 0; i < rows; ++i) batch->dropout_T.push_back(models::DropoutSeedOf(place, position + i));
@@ -140,7 +140,7 @@ kernels::SampledToken DecodeWorker::DrawToken(const Slot& slot, float* logits,
                                               kernels::SamplingWorkspace* workspace) const {
   const SampledCompletion& completion = CompletionOf(slot);
   DrawAt at = {.step = options_.step,
-               .prompt = prompts_[static_cast<size_t>(slot.group->prompt)].index,
+               .prompt = prompts_[slot.group->prompt].index,
                .sample = static_cast<uint64_t>(slot.sample),
                .turn = 0,
                .token = completion.tokens.size()};
@@ -256,7 +256,7 @@ void DecodeWorker::DecodeOneToken() {
     const int64_t cached = slot.cache->count(), fresh = static_cast<int64_t>(tokens.size()) - cached;
     batch.runs.push_back({batch.rows.rows(), fresh, slot.cache, &slot.group->cache});
     for (int64_t i = cached; i < cached + fresh; ++i) {
-      batch.rows.token_T.push_back(tokens[static_cast<size_t>(i)]);
+      batch.rows.token_T.push_back(tokens[i]);
       batch.rows.position_T.push_back(static_cast<int32_t>(slot.group->cache.count() + i));
     }
     AppendSeeds(*slot.group, slot.sample, slot.group->cache.count() + cached, fresh, &batch.rows);
@@ -268,9 +268,8 @@ void DecodeWorker::DecodeOneToken() {
   Logits(rows);
   memory_.drawn.resize(active.size());
   team_.ForEach(static_cast<int64_t>(active.size()), [&](int64_t i, int member) {
-    memory_.drawn[static_cast<size_t>(i)] =
-        DrawToken(*active[static_cast<size_t>(i)], memory_.logits.data() + i * decoder_.config.vocab_size,
-                  &memory_.sampling[static_cast<size_t>(member)]);
+    memory_.drawn[i] =
+        DrawToken(*active[i], memory_.logits.data() + i * decoder_.config.vocab_size, &memory_.sampling[member]);
   });
   for (size_t i = 0; i < active.size(); ++i) Append(memory_.drawn[i], active[i]);
 }
@@ -285,8 +284,7 @@ const float* DecodeWorker::Logits(const std::vector<int64_t>& rows) {
   };
   float* const hidden = grow(memory_.hidden, count * width);
   for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(hidden + i * width, memory_.workspace.hidden_TD()[rows[static_cast<size_t>(i)]],
-                static_cast<size_t>(width) * sizeof(float));
+    std::memcpy(hidden + i * width, memory_.workspace.hidden_TD()[rows[i]], static_cast<size_t>(width) * sizeof(float));
   }
   float* const logits = grow(memory_.logits, count * vocabulary);
   team_.ForRanges(kernels::Panels(vocabulary), 1, [&](int64_t first_panel, int64_t last_panel) {

@@ -105,9 +105,7 @@ class DecodeWorker {
   bool HasFailed() const { return shared_->failed.load(std::memory_order_relaxed); }
   bool CanDecode() const;
   int64_t EpisodeOf(const Slot& slot) const { return slot.group->prompt * options_.num_generations + slot.sample; }
-  SampledCompletion& CompletionOf(const Slot& slot) const {
-    return result_->completions[static_cast<size_t>(EpisodeOf(slot))];
-  }
+  SampledCompletion& CompletionOf(const Slot& slot) const { return result_->completions[EpisodeOf(slot)]; }
   const float* Logits(const std::vector<int64_t>& rows);
 
   const Decoder& decoder_;

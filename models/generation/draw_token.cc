@@ -10,7 +10,7 @@ namespace {
 constexpr float kOutOfTheQuestion = -1e9f;  // a logit whose probability is 0 next to any other
 
 void RuleOutEnds(const GenerateOptions& options, absl::Span<float> logits) {
-  for (const int32_t end : options.end_tokens) logits[static_cast<size_t>(end)] = kOutOfTheQuestion;
+  for (const int32_t end : options.end_tokens) logits[end] = kOutOfTheQuestion;
 }
 
 }  // namespace
@@ -30,8 +30,7 @@ kernels::SampledToken DrawToken(const GenerateOptions& options, int64_t at, doub
   kernels::SampledToken drawn =
       kernels::SampleToken(vocabulary, logits.data(), greedy, 0, workspace);  // divides the logits
   drawn.token = chosen.token;
-  drawn.logprob = kernels::LogProbability(kernels::StatisticsOfRow(vocabulary, logits.data()),
-                                          logits[static_cast<size_t>(chosen.token)]);
+  drawn.logprob = kernels::LogProbability(kernels::StatisticsOfRow(vocabulary, logits.data()), logits[chosen.token]);
   drawn.behaviour_logprob = chosen.behaviour_logprob;
   return drawn;
 }

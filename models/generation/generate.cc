@@ -38,11 +38,11 @@ absl::StatusOr<GenerateResult> Run(const Decoder& decoder, absl::Span<const Prom
   const auto run = [&](int64_t index, const Team& team) {
     const int64_t mine = slots * (index + 1) / workers - slots * index / workers;
     if (mine == 0) return;
-    std::unique_ptr<DecodeMemory>& room = memory->workers()[static_cast<size_t>(index)];
+    std::unique_ptr<DecodeMemory>& room = memory->workers()[index];
     if (room == nullptr) room = std::make_unique<DecodeMemory>(decoder.config);
     auto worker = std::make_unique<DecodeWorker>(mine, &shared, room.get(), team);
     worker->Run();
-    share[static_cast<size_t>(index)] = std::move(worker);
+    share[index] = std::move(worker);
   };
   if (together) {
     run(0, Team(pool));

@@ -12,7 +12,7 @@ FeatureNorm::FeatureNorm(int64_t features, absl::string_view name, FlatLayout* l
     : features_(static_cast<size_t>(features)), mean_F_(features_), inverse_F_(features_) {
   const auto append = [&](absl::string_view of) {
     const int spec = layout->Append(absl::StrCat(name, of), {features}, ParameterKind::kStatistic);
-    return layout->specs[static_cast<size_t>(spec)].offset;
+    return layout->specs[spec].offset;
   };
   mean_offset_ = append(".mean");
   variance_offset_ = append(".variance");
@@ -43,7 +43,7 @@ std::vector<kernels::Moments> FeatureNorm::Observe(const kernels::ConstRows& x) 
   std::vector<kernels::Moments> moments_F;
   std::vector<double> column(static_cast<size_t>(x.rows));
   for (int64_t f = 0; f < x.width; ++f) {
-    for (int64_t r = 0; r < x.rows; ++r) column[static_cast<size_t>(r)] = static_cast<double>(x[r][f]);
+    for (int64_t r = 0; r < x.rows; ++r) column[r] = static_cast<double>(x[r][f]);
     moments_F.push_back(kernels::MomentsOf(column));
   }
   return moments_F;

@@ -50,7 +50,7 @@ int64_t Longest(absl::Span<const int64_t> length_S) {
 ConstRows Gather(const ConstRows& from, const std::vector<Place>& places, int64_t offset, Tensor* buffer) {
   const Rows to = RowsIn(*buffer, static_cast<int64_t>(places.size()), from.width);
   for (int64_t i = 0; i < to.rows; ++i) {
-    std::copy_n(from[places[static_cast<size_t>(i)].row + offset], from.width, to[i]);
+    std::copy_n(from[places[i].row + offset], from.width, to[i]);
   }
   return to;
 }
@@ -68,12 +68,12 @@ int64_t LstmBuffers::bytes() const {
 
 Lstm::Weights Lstm::AppendWeights(int64_t inputs, const std::string& name, FlatLayout* layout) const {
   const int spec = layout->Append(name, {4 * width_, inputs}, ParameterKind::kMatrix);
-  return {{spec, layout->specs[static_cast<size_t>(spec)].offset, 4 * width_, inputs}, {}, {}};
+  return {{spec, layout->specs[spec].offset, 4 * width_, inputs}, {}, {}};
 }
 
 Lstm::Vector Lstm::AppendVector(int64_t size, const std::string& name, FlatLayout* layout) {
   const int spec = layout->Append(name, {size}, ParameterKind::kVector);
-  return {layout->specs[static_cast<size_t>(spec)].offset, std::vector<float>(static_cast<size_t>(size))};
+  return {layout->specs[spec].offset, std::vector<float>(static_cast<size_t>(size))};
 }
 
 Lstm::Lstm(int64_t inputs, int64_t width, int64_t chunk, absl::string_view name, FlatLayout* layout)
@@ -126,7 +126,7 @@ void Lstm::Forward(const ConstRows& x, absl::Span<const int64_t> length_S, const
                        recurrent);
     }
     for (int64_t i = 0; i < recurrent.rows; ++i) {
-      const int64_t r = places[static_cast<size_t>(i)].row;
+      const int64_t r = places[i].row;
       if (t > 0) kernels::Add(gates.width, gates[r], recurrent[i], gates[r]);
       kernels::LstmCell(width_, gates[r], t == 0 ? zero_.data() : cell[r - 1], cell[r], tanh_cell[r], hidden[r]);
     }
@@ -165,7 +165,7 @@ void Lstm::BackwardThroughTime(absl::Span<const int64_t> length_S, const Rows& d
     const Rows back = RowsIn(buffers->product, static_cast<int64_t>(followed.size()), width_);
     kernels::Product(Gather(dgates, followed, 1, &buffers->gathered), recurrent_.transposed.data<float>().data(), back);
     for (int64_t i = 0; i < back.rows; ++i) {
-      float* const dh = dhidden[followed[static_cast<size_t>(i)].row];
+      float* const dh = dhidden[followed[i].row];
       kernels::Add(width_, dh, back[i], dh);
     }
     auto next = followed.begin();

@@ -59,10 +59,10 @@ Mlp::Layer Mlp::AppendLayer(int64_t inputs, int64_t outputs, bool is_hidden, abs
   };
   const auto append_vector = [&](absl::string_view of) {
     const int spec = append(of, {outputs}, ParameterKind::kVector);
-    return Vector{layout->specs[static_cast<size_t>(spec)].offset, std::vector<float>(static_cast<size_t>(outputs))};
+    return Vector{layout->specs[spec].offset, std::vector<float>(static_cast<size_t>(outputs))};
   };
   layer.weight_spec = append(".weight", {outputs, inputs}, is_hidden ? ParameterKind::kMatrix : ParameterKind::kHead);
-  layer.weight_offset = layout->specs[static_cast<size_t>(layer.weight_spec)].offset;
+  layer.weight_offset = layout->specs[layer.weight_spec].offset;
   layer.bias = append_vector(".bias");
   if (layer.is_normalised) {
     layer.norm_gain = append_vector(".norm.weight");

@@ -189,7 +189,7 @@ struct ReferenceLayer {
     }
     const float a = sum.Sum() / n, b = product.Sum() / n;
     for (int64_t j = 0; j < outputs; ++j) {
-      d[j] = std::fma(-b, normal[r * outputs + j], d[j] * gain[j] - a) * inverse[static_cast<size_t>(r)];
+      d[j] = std::fma(-b, normal[r * outputs + j], d[j] * gain[j] - a) * inverse[r];
     }
   }
 };

@@ -13,8 +13,7 @@ void ValueForward(const ValueHead& head, const float* hidden_TD, const std::vect
   const int64_t rows = static_cast<int64_t>(row_S.size()), width = head.width;
   float* const hidden_SD = Room(buffers->hidden_SD, rows * width);
   for (int64_t s = 0; s < rows; ++s) {
-    std::memcpy(hidden_SD + s * width, hidden_TD + row_S[static_cast<size_t>(s)] * width,
-                static_cast<size_t>(width) * sizeof(float));
+    std::memcpy(hidden_SD + s * width, hidden_TD + row_S[s] * width, static_cast<size_t>(width) * sizeof(float));
   }
   float* const packed = Room(buffers->packed, kernels::PackedSize(1, width));
   kernels::PackForward(head.weight, 1, width, packed, 0, kernels::Panels(1));
@@ -35,8 +34,8 @@ void ValueBackward(const ValueHead& head, const std::vector<float>& dvalue_S, co
                                     {gradient->bias, gradient->open_bias, gradient->rows, last});
   gradient->rows += rows;
   for (int64_t s = 0; s < rows; ++s) {
-    float* const row = dhidden_TD + row_S[static_cast<size_t>(s)] * width;
-    const float dvalue = dvalue_S[static_cast<size_t>(s)];
+    float* const row = dhidden_TD + row_S[s] * width;
+    const float dvalue = dvalue_S[s];
     for (int64_t d = 0; d < width; ++d) row[d] += dvalue * head.weight[d];
   }
 }

@@ -93,7 +93,7 @@ RC_GTEST_PROP(ValueHeadTest, BatchBoundariesChangeNoBitOfTheGradient, ()) {
   RC_ASSERT(whole.bias == cut.bias);
   RC_ASSERT(whole.dhidden_TD == cut.dhidden_TD);
   std::vector<float> first_column;
-  for (int64_t row = 0; row < rows; ++row) first_column.push_back(example.hidden_TD[static_cast<size_t>(row * width)]);
+  for (int64_t row = 0; row < rows; ++row) first_column.push_back(example.hidden_TD[row * width]);
   RC_ASSERT(SameBits(whole.weight[0], Chain(example.dvalue_T, first_column)));
   RC_ASSERT(SameBits(whole.bias[0], Chain(example.dvalue_T, std::vector<float>(example.dvalue_T.size(), 1.0f))));
 }

@@ -11,8 +11,8 @@ Adapter ShapeOf(const AdapterLayout& of, const AdapterParameters& parameters) {
   Adapter adapter;
   if (parameters.a < 0) return adapter;
   adapter.rank = of.config.r;
-  adapter.in = of.layout.specs[static_cast<size_t>(parameters.a)].shape[1];
-  adapter.out = of.layout.specs[static_cast<size_t>(parameters.b)].shape[0];
+  adapter.in = of.layout.specs[parameters.a].shape[1];
+  adapter.out = of.layout.specs[parameters.b].shape[0];
   adapter.scale = of.config.scale();
   adapter.dropout = Dropout::Of(of.config.dropout, static_cast<uint64_t>(parameters.a));
   return adapter;
@@ -27,7 +27,7 @@ AdapterWeights::AdapterWeights(const AdapterLayout& layout, const float* flat) :
   const auto add = [&](const AdapterParameters& parameters, Adapter* adapter) {
     *adapter = ShapeOf(layout, parameters);
     if (!adapter->exists()) return;
-    const auto at = [&](int spec) { return flat + layout.layout.specs[static_cast<size_t>(spec)].offset; };
+    const auto at = [&](int spec) { return flat + layout.layout.specs[spec].offset; };
     places_.push_back({adapter, parameters, at(parameters.a), at(parameters.b), floats_});
     floats_ += PackedAdapterFloats(*adapter);
   };
@@ -55,7 +55,7 @@ void AdapterWeights::Refresh(ThreadPool& pool) {
     copy_ = std::make_shared<Tensor>("adapters", DType::kF32, Shape{floats_});
   float* const packed = copy_->mutable_data<float>().data();
   pool.ForEach(static_cast<int64_t>(places_.size()), [&](int64_t index, int) {
-    const Place& place = places_[static_cast<size_t>(index)];
+    const Place& place = places_[index];
     PackAdapter(place.a, place.b, packed + place.offset, place.adapter);
   });
 }

@@ -38,7 +38,7 @@ void ApplyDropout(const Dropout& dropout, const RowSeeds& seeds, const kernels::
       const int64_t end = std::min(begin + kElementsOfDraw, x.width);
       for (int64_t i = begin; i < end; ++i) {
         const int64_t k = i - begin;
-        const uint32_t drawn = bits[static_cast<size_t>(k / 2)] >> (16 * (k % 2)) & (kSteps - 1);
+        const uint32_t drawn = bits[k / 2] >> (16 * (k % 2)) & (kSteps - 1);
         y[row][i] = drawn < dropout.threshold ? 0.0f : dropout.scale * x[row][i];
       }
     }

@@ -35,7 +35,7 @@ void ExpertAdapters::AddToGateUp(int64_t expert, const kernels::Range& panels) c
 void ExpertAdapters::AddToDown(int64_t expert, const kernels::Range& panels) const {
   const kernels::Range rows = plan_.RowsOf(expert);
   const kernels::Rows out = activations_.out_RD.Slice(rows);
-  AddAdapter(adapters_.down_E[static_cast<size_t>(expert)], activations_.hidden_RF.Slice(rows), SeedsOf(rows), out,
+  AddAdapter(adapters_.down_E[expert], activations_.hidden_RF.Slice(rows), SeedsOf(rows), out,
              ColumnsOf(panels, out.width));
 }
 

@@ -201,9 +201,9 @@ absl::StatusOr<SeedState> StoredTensorReader::Seed(const std::string& prefix, co
   VisitState(seed, reader);
   bool ok = reader.ok() && history[0] >= 0 && history[0] <= kMaxStageHistory;
   for (int64_t i = 0; ok && i < history[0]; ++i) {
-    const int64_t stage = history[static_cast<size_t>(2 * i + 1)];
+    const int64_t stage = history[2 * i + 1];
     ok = stage >= 0 && stage < kNumStages;
-    seed.stage_history.push_back({static_cast<Stage>(stage), history[static_cast<size_t>(2 * i + 2)]});
+    seed.stage_history.push_back({static_cast<Stage>(stage), history[2 * i + 2]});
   }
   if (!ok) return absl::DataLossError(absl::StrCat("the seed '", seed.seed_id, "' of a host's state is damaged"));
   return seed;

@@ -31,7 +31,7 @@ TEST(MemoryActionHeadTest, ComputesLogitsOfOneEmbeddingAndOfSeveral) {
   for (size_t i = 0; i < head.layout().specs.size(); ++i) {
     const ParameterSpec& spec = head.layout().specs[i];
     for (int64_t j = 0; j < spec.size; ++j) {
-      head.mutable_parameters()[static_cast<size_t>(spec.offset + j)] = static_cast<float>((i + 1) * (j % 3)) - 1.0f;
+      head.mutable_parameters()[spec.offset + j] = static_cast<float>((i + 1) * (j % 3)) - 1.0f;
     }
   }
   head.Refresh();

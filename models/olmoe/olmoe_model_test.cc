@@ -53,7 +53,7 @@ std::string CopyOfDirectory() {
 std::vector<double> MeanOfRows(const kernels::ConstRows& rows) {
   std::vector<double> mean(static_cast<size_t>(rows.width));
   for (int64_t r = 0; r < rows.rows; ++r) {
-    for (int64_t i = 0; i < rows.width; ++i) mean[static_cast<size_t>(i)] += static_cast<double>(rows[r][i]);
+    for (int64_t i = 0; i < rows.width; ++i) mean[i] += static_cast<double>(rows[r][i]);
   }
   for (double& value : mean) value /= static_cast<double>(rows.rows);
   return mean;

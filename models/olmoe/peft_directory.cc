@@ -185,8 +185,8 @@ void MergeAdapters(const DecoderConfig& config, absl::Span<const float> adapters
   const DecoderLayout layout = MakeDecoderLayout(config), frozen = MakeBaseLayout(config);
   const auto merge = [&](const AdapterParameters& adapter, int spec) {
     if (adapter.a < 0) return;
-    const ParameterSpec& w = frozen.specs[static_cast<size_t>(spec)];
-    const auto at = [&](int index) { return adapters.data() + layout.specs[static_cast<size_t>(index)].offset; };
+    const ParameterSpec& w = frozen.specs[spec];
+    const auto at = [&](int index) { return adapters.data() + layout.specs[index].offset; };
     MergeAdapter(at(adapter.a), at(adapter.b), config.lora.r, config.lora.scale(),
                  {base.data() + w.offset, w.shape[0], w.shape[1]});
   };

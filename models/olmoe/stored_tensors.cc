@@ -37,7 +37,7 @@ absl::Status Split(const std::string& name, const std::vector<std::vector<int>>&
   if (found == stored->by_name.end()) return absl::OkStatus();
   const StoredTensor fused = std::move(found->second);
   stored->by_name.erase(found);
-  const Shape& first = layout.specs[static_cast<size_t>(parts_EP[0][0])].shape;
+  const Shape& first = layout.specs[parts_EP[0][0]].shape;
   const int64_t parts = static_cast<int64_t>(parts_EP[0].size());
   const Shape expected = {static_cast<int64_t>(parts_EP.size()), parts * first[0], first[1]};
   if (fused.view.shape != expected) {
@@ -49,7 +49,7 @@ absl::Status Split(const std::string& name, const std::vector<std::vector<int>>&
   size_t begin = 0;
   for (const std::vector<int>& parts_P : parts_EP) {
     for (const int part : parts_P) {
-      const ParameterSpec& spec = layout.specs[static_cast<size_t>(part)];
+      const ParameterSpec& spec = layout.specs[part];
       RETURN_IF_ERROR(AddTensor(
           {{spec.name, fused.view.dtype, spec.shape, fused.view.bytes.subspan(begin, bytes)}, fused.path}, stored));
       begin += bytes;
@@ -75,7 +75,7 @@ absl::Status SplitFusedExperts(const DecoderLayout& layout, StoredTensors* store
   constexpr absl::string_view kFirstGate = "0.gate_proj.weight";
   for (const LayerParameters& layer : layout.layers) {
     if (layer.gate_E.empty() || layer.gate_E[0] < 0) continue;
-    absl::string_view experts = layout.specs[static_cast<size_t>(layer.gate_E[0])].name;
+    absl::string_view experts = layout.specs[layer.gate_E[0]].name;
     if (!absl::ConsumeSuffix(&experts, kFirstGate)) continue;
     std::vector<std::vector<int>> gate_up_EP, down_EP;
     for (size_t e = 0; e < layer.gate_E.size(); ++e) {
@@ -90,7 +90,7 @@ absl::Status SplitFusedExperts(const DecoderLayout& layout, StoredTensors* store
 
 void NameTiedEmbedding(const DecoderLayout& layout, StoredTensors* stored) {
   if (layout.lm_head < 0 || layout.lm_head != layout.embedding) return;
-  const std::string& embedding = layout.specs[static_cast<size_t>(layout.embedding)].name;
+  const std::string& embedding = layout.specs[layout.embedding].name;
   const auto head = stored->by_name.find(kLmHeadName);
   if (head == stored->by_name.end() || stored->by_name.contains(embedding)) return;
   StoredTensor matrix = std::move(head->second);

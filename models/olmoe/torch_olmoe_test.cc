@@ -79,7 +79,7 @@ TEST_F(TorchOlmoeTest, EncodesAndScoresAsTheNativeModel) {
   ASSERT_EQ(logits.sizes(), at::IntArrayRef({3, 6}));
   EXPECT_TRUE(logits.requires_grad());
   for (int64_t b = 0; b < 3; ++b) {
-    const std::string& text = texts[static_cast<size_t>(b)];
+    const std::string& text = texts[b];
     const std::vector<float> native = *model_.Encode(text);
     ExpectNear(embedding_BD[b], native);
     ExpectNear(logits[b], *model_.ActionLogits(native));

@@ -185,7 +185,7 @@ absl::StatusOr<TensorReader> OpenWeights(const std::string& directory, const Dec
   }
   return [stored = std::make_shared<const StoredTensors>(std::move(all)), specs = layout.specs](
              int index, absl::Span<float> values) {
-    const ParameterSpec& spec = specs[static_cast<size_t>(index)];
+    const ParameterSpec& spec = specs[index];
     return LoadTensor(stored->by_name.at(spec.name), spec, values);
   };
 }

@@ -49,7 +49,7 @@ std::vector<double> ObviousDispersion(const ThoughtModel& model, const std::vect
       }
       for (const double p : p_J) sum -= p / total * std::log(p / total);
     }
-    dispersion_S[static_cast<size_t>(s)] = sum / static_cast<double>(heads) / std::log(static_cast<double>(s + 1));
+    dispersion_S[s] = sum / static_cast<double>(heads) / std::log(static_cast<double>(s + 1));
   }
   return dispersion_S;
 }

@@ -36,7 +36,7 @@ View Elements(const View& rows) {
 MlpShape Linear(int64_t inputs, int64_t outputs) { return {.inputs = inputs, .outputs = outputs}; }
 
 kernels::FewKeys KeysOf(const ThoughtSets& sets, int64_t x, int64_t heads, const AttentionMixerBuffers& buffers) {
-  const int64_t width = sets.base_XD.width, first = sets.first_X[static_cast<size_t>(x)];
+  const int64_t width = sets.base_XD.width, first = sets.first_X[x];
   const kernels::Range range = {first, sets.first_X[static_cast<size_t>(x) + 1]};
   const ConstRows k = {buffers.k_YD.data<float>().data(), sets.thought_YD.rows, width},
                   v = {buffers.v_YD.data<float>().data(), sets.thought_YD.rows, width};
@@ -64,7 +64,7 @@ AttentionMixer::AttentionMixer(int64_t width, int64_t heads, FlatLayout* layout)
   CHECK_EQ(width % heads, 0);
   const auto append = [&](const char* name) {
     const int spec = layout->Append(name, {width}, ParameterKind::kVector);
-    return layout->specs[static_cast<size_t>(spec)].offset;
+    return layout->specs[spec].offset;
   };
   gain_offset_ = append("mixing_head.norm.weight");
   bias_offset_ = append("mixing_head.norm.bias");
@@ -91,8 +91,7 @@ void AttentionMixer::Forward(const ThoughtSets& sets, const Rows& mixed_XD, floa
   const Rows attended = RowsIn(buffers->attended_XD, count, width_),
              probability = RowsIn(buffers->probability_YH, thoughts, heads_);
   for (int64_t x = 0; x < count; ++x) {
-    kernels::AttendFew(KeysOf(sets, x, heads_, *buffers), probability[sets.first_X[static_cast<size_t>(x)]],
-                       attended[x]);
+    kernels::AttendFew(KeysOf(sets, x, heads_, *buffers), probability[sets.first_X[x]], attended[x]);
   }
   const Rows thought = RowsIn(buffers->thought_XD, count, width_), pair = RowsIn(buffers->pair_X2D, count, 2 * width_),
              gate = RowsIn(buffers->gate_XD, count, width_), sum = RowsIn(buffers->scratch_a, count, width_);
@@ -135,7 +134,7 @@ void AttentionMixer::Backward(const ThoughtSets& sets, const ConstRows& dmixed_X
   const Rows dq = RowsIn(buffers->scratch_a, count, width_), dk = RowsIn(buffers->scratch_b, thoughts, width_),
              dv = RowsIn(buffers->scratch_c, thoughts, width_);
   for (int64_t x = 0; x < count; ++x) {
-    const int64_t first = sets.first_X[static_cast<size_t>(x)];
+    const int64_t first = sets.first_X[x];
     const kernels::Range range = {first, sets.first_X[static_cast<size_t>(x) + 1]};
     kernels::AttendFewBackward(KeysOf(sets, x, heads_, *buffers),
                                RowsIn(buffers->probability_YH, thoughts, heads_)[first], dattended[x],

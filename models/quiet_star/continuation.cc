@@ -33,9 +33,9 @@ class Continuer {
         workspace_(decoder_.config, /*training=*/false) {
     CHECK_EQ(options.thoughts.num_thoughts, 1);
     is_excluded_V_.resize(static_cast<size_t>(decoder_.config.vocab_size));
-    for (const int32_t token : options.thoughts.forbidden) is_excluded_V_[static_cast<size_t>(token)] = 1;
+    for (const int32_t token : options.thoughts.forbidden) is_excluded_V_[token] = 1;
     for (const int32_t token : {options.thoughts.delimiters.start, options.thoughts.delimiters.end}) {
-      is_excluded_V_[static_cast<size_t>(token)] = 1;
+      is_excluded_V_[token] = 1;
     }
   }
 
@@ -136,10 +136,10 @@ class Continuer {
       const float* const z = logits[n];
       int32_t best = -1;
       for (int32_t v = 0; v < static_cast<int32_t>(vocabulary); ++v) {
-        if (is_excluded_V_[static_cast<size_t>(v)] == 0 && (best < 0 || z[v] > z[best])) best = v;
+        if (is_excluded_V_[v] == 0 && (best < 0 || z[v] > z[best])) best = v;
       }
       CHECK_GE(best, 0);
-      Running& text = *active[static_cast<size_t>(n)];
+      Running& text = *active[n];
       text.tokens.push_back(best);
       text.result->tokens.push_back(best);
       text.result->logprobs.push_back(kernels::LogProbability(kernels::StatisticsOfRow(vocabulary, z), z[best]));

@@ -38,7 +38,7 @@ std::vector<int64_t> ThinkingPositions(const InjectorOptions& options, int64_t v
   std::vector<int64_t> positions;
   int64_t last = -options.interval;
   for (int64_t s = 0; s < static_cast<int64_t>(difficulty_S.size()); ++s) {
-    if (s - last < options.interval || difficulty_S[static_cast<size_t>(s)] <= options.threshold) continue;
+    if (s - last < options.interval || difficulty_S[s] <= options.threshold) continue;
     positions.push_back(s);
     last = s;
   }

@@ -41,7 +41,7 @@ struct Pair {
     frozen = *ThoughtModel::Create(WithThinkingTokens(config), kShape, /*training=*/true);
     base = MakeBaseLayout(frozen->config());
     read = [this](int spec, absl::Span<float> values) {
-      const absl::Span<const float> from = ValuesOf(base.specs[static_cast<size_t>(spec)], whole->parameters());
+      const absl::Span<const float> from = ValuesOf(base.specs[spec], whole->parameters());
       std::ranges::copy(from, values.begin());
       // What stands in the place of the rows is never used.
       const size_t rows = static_cast<size_t>(frozen->config().new_rows * frozen->config().hidden_size);

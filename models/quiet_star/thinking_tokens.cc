@@ -81,7 +81,7 @@ void InitializeThinkingTokens(const DecoderConfig& grown, const DecoderLayout& l
                               int32_t like_token, absl::Span<float> parameters) {
   const auto initialize = [&](int spec) {
     InitializeRows(grown.vocab_size, grown.hidden_size, seed, spec, like_token,
-                   parameters.data() + layout.specs[static_cast<size_t>(spec)].offset);
+                   parameters.data() + layout.specs[spec].offset);
   };
   initialize(layout.embedding);
   if (layout.lm_head != layout.embedding) initialize(layout.lm_head);
@@ -91,10 +91,10 @@ absl::Status InitializeNewRows(const DecoderConfig& grown, const DecoderLayout& 
                                int32_t like_token, const TensorReader& read, absl::Span<float> parameters) {
   const DecoderLayout base = MakeBaseLayout(grown);
   const auto initialize = [&](int spec, int new_rows) -> absl::Status {
-    std::vector<float> values(static_cast<size_t>(base.specs[static_cast<size_t>(spec)].size));
+    std::vector<float> values(static_cast<size_t>(base.specs[spec].size));
     RETURN_IF_ERROR(read(spec, absl::MakeSpan(values)));
     InitializeRows(grown.vocab_size, grown.hidden_size, seed, spec, like_token, values.data());
-    const ParameterSpec& to = layout.specs[static_cast<size_t>(new_rows)];
+    const ParameterSpec& to = layout.specs[new_rows];
     std::copy(values.end() - to.size, values.end(), parameters.begin() + to.offset);
     return absl::OkStatus();
   };

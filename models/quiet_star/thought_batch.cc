@@ -72,20 +72,20 @@ class Packer {
       AppendRow(token, position++);
     }
     AppendRow(options_.delimiters.end, position++);
-    for (int64_t j = 1; j < ahead; ++j) AppendRow(text[static_cast<size_t>(thought.position + j)], position++);
+    for (int64_t j = 1; j < ahead; ++j) AppendRow(text[thought.position + j], position++);
     CHECK_EQ(rows_.batch.rows(), begin + rows);
   }
 
   // Appends the mixtures with the thoughts from `first` on, which are all about one position.
   void AppendSites(const ThoughtfulText& text, int64_t position, int64_t first) {
     const int64_t last = static_cast<int64_t>(rows_.thought_K.size());
-    const ThoughtPlace place = rows_.thought_K[static_cast<size_t>(first)];
+    const ThoughtPlace place = rows_.thought_K[first];
     const int64_t first_site = static_cast<int64_t>(rows_.scored_X.size());
     for (int64_t j = 0; j < place.ahead; ++j) {
       rows_.scored_X.push_back(rows_.scored());
       rows_.text_row_X.push_back(place.text_row + j);
       for (int64_t k = first; k < last; ++k) {
-        ThoughtPlace& of_thought = rows_.thought_K[static_cast<size_t>(k)];
+        ThoughtPlace& of_thought = rows_.thought_K[k];
         of_thought.first_site = first_site;
         rows_.row_Y.push_back(of_thought.first_token + of_thought.tokens + j);
         rows_.thought_Y.push_back(k);
@@ -95,7 +95,7 @@ class Packer {
                                 .token = static_cast<uint64_t>(j)});
       }
       rows_.first_Y.push_back(static_cast<int64_t>(rows_.row_Y.size()));
-      AppendScored(Predicts::kMixed, -1, text.tokens[static_cast<size_t>(position + 1 + j)]);
+      AppendScored(Predicts::kMixed, -1, text.tokens[position + 1 + j]);
     }
   }
 
@@ -103,9 +103,9 @@ class Packer {
     const int64_t begin = rows_.batch.rows();
     rows_.batch.segments.push_back({begin, Count(text.tokens)});
     for (int64_t s = 0; s < Count(text.tokens); ++s) {
-      AppendRow(text.tokens[static_cast<size_t>(s)], s);
+      AppendRow(text.tokens[s], s);
       if (s + 1 < Count(text.tokens)) {
-        AppendScored(Predicts::kText, begin + s, text.tokens[static_cast<size_t>(s + 1)]);
+        AppendScored(Predicts::kText, begin + s, text.tokens[s + 1]);
       }
     }
     for (const int64_t position : DistinctPositions(text.thoughts)) rows_.value_row_M.push_back(begin + position);
@@ -150,7 +150,7 @@ std::vector<BatchPlan> PlanBatches(absl::Span<const ThoughtfulText> texts, const
       const int64_t end = static_cast<int64_t>(EndOfGroup(text.thoughts, static_cast<size_t>(k), options.joint));
       int64_t of_group = 0;
       for (int64_t i = k; i < end; ++i) {
-        of_group += RowsOfThought(text.thoughts[static_cast<size_t>(i)], Count(text.tokens), options.tokens_ahead);
+        of_group += RowsOfThought(text.thoughts[i], Count(text.tokens), options.tokens_ahead);
       }
       if (k == 0 || rows + of_group > max_rows) {
         plan.push_back({{{index, k, k, false}}, true});
@@ -169,7 +169,7 @@ ThoughtRows PackThoughts(absl::Span<const ThoughtfulText> texts, const BatchPlan
   ThoughtRows rows;
   Packer packer(options, &rows);
   for (const TextPart& part : plan.parts) {
-    packer.Append(texts[static_cast<size_t>(part.text)], part);
+    packer.Append(texts[part.text], part);
     rows.first_scored_P.push_back(rows.scored());
     rows.first_thought_P.push_back(static_cast<int64_t>(rows.thought_K.size()));
     rows.first_value_P.push_back(static_cast<int64_t>(rows.value_row_M.size()));

@@ -56,7 +56,7 @@ class Sink final : public GradientSink {
 
  private:
   void Weight(int spec) const {
-    float* const rows_VD = target_.total + decoder_.layout.specs[static_cast<size_t>(spec)].offset;
+    float* const rows_VD = target_.total + decoder_.layout.specs[spec].offset;
     const int64_t width = decoder_.config.hidden_size;
     const int64_t first = decoder_.layout.embedding < 0 ? decoder_.config.first_new_row() : 0;
     for (const int64_t token : {options_.delimiters.start, options_.delimiters.end}) {
@@ -134,7 +134,7 @@ class ShardPass {
   // The text of a batch, alone.
   void ForwardText(const BatchPlan& plan) {
     const int64_t text = plan.parts[0].text;
-    const int64_t thoughts = static_cast<int64_t>(texts_[static_cast<size_t>(text)].thoughts.size());
+    const int64_t thoughts = static_cast<int64_t>(texts_[text].thoughts.size());
     const ThoughtRows alone = Pack({{{text, thoughts, thoughts, true}}, true});
     if (reference_ != nullptr) {
       models::Forward(*reference_, alone.batch, nullptr, &room_.reference_text, room_.team);
@@ -294,7 +294,7 @@ std::vector<std::vector<float>> ScoreThoughtBehaviour(const ThoughtNetwork& netw
         if (rows.predicts_R[r] != Predicts::kThought) continue;
         kernels::Product({activations.hidden_TD()[rows.row_R[r]], 1, width}, network.decoder.weights.lm_head(),
                          {logits.data(), 1, vocabulary});
-        logprob_NT[static_cast<size_t>(plan.parts[p].text)].push_back(
+        logprob_NT[plan.parts[p].text].push_back(
             ThoughtBehaviourLogprob(sampling, rows.target_R[r], absl::MakeSpan(logits), &scratch));
       }
     }

@@ -174,7 +174,7 @@ TEST_P(ThoughtGradientTest, AgreesWithCentralDifferencesInEveryTensor) {
     const bool is_head = !spec.name.starts_with("model.") && !spec.name.starts_with("lm_head");
     EXPECT_TRUE(!is_head || largest > 0) << spec.name;
     for (int64_t i = 0; i < spec.size; i += std::max<int64_t>(1, (spec.size - 1) / 2)) {
-      double& x = parameters[static_cast<size_t>(spec.offset + i)];
+      double& x = parameters[spec.offset + i];
       const double middle = x, h = 1e-5;
       x = middle + h;
       const double above = loss();
@@ -389,7 +389,7 @@ TEST_P(ThoughtDivergenceTest, FromTheSameModelIsZeroAndItsGradientThatOfDifferen
   for (const ParameterSpec& spec : model->layout().specs) {
     if (spec.name.ends_with("q_proj.weight") || spec.name.starts_with("lm_head")) {
       for (int64_t i = 0; i < spec.size; i += spec.size / 2) {
-        float& x = model->mutable_parameters()[static_cast<size_t>(spec.offset + i)];
+        float& x = model->mutable_parameters()[spec.offset + i];
         const float middle = x;
         x = middle + 0x1p-7f;
         const double above = loss();

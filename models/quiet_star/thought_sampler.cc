@@ -123,7 +123,7 @@ class Sampler {
     cache->Prepare(rows);
     batch->runs.push_back({batch->rows.rows(), rows, cache});
     for (int64_t i = 0; i < rows; ++i) {
-      batch->rows.token_T.push_back(text.tokens[static_cast<size_t>(i)]);
+      batch->rows.token_T.push_back(text.tokens[i]);
       batch->rows.position_T.push_back(static_cast<int32_t>(i));
     }
   }
@@ -167,9 +167,8 @@ class Sampler {
                        {memory_.logits.data(), count, vocabulary}, {first, last});
     });
     team_.ForEach(count, [&](int64_t i, int member) {
-      memory_.drawn[static_cast<size_t>(i)] = Draw(
-          *active[static_cast<size_t>(i)], {memory_.logits.data() + i * vocabulary, static_cast<size_t>(vocabulary)},
-          &memory_.sampling[static_cast<size_t>(member)]);
+      memory_.drawn[i] = Draw(*active[i], {memory_.logits.data() + i * vocabulary, static_cast<size_t>(vocabulary)},
+                              &memory_.sampling[member]);
     });
     for (size_t i = 0; i < active.size(); ++i) {
       SampledThought& result = *active[i]->result;

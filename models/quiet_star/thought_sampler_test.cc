@@ -113,7 +113,7 @@ TEST(ThoughtSamplerTest, LengthsAreUniformAndSharedByAPosition) {
   for (int64_t position = 0; position < 1000; ++position) {
     const int64_t length = ThoughtLength(problem.options, 5, position);
     ASSERT_TRUE(length >= 2 && length <= 6);
-    ++count_L[static_cast<size_t>(length)];
+    ++count_L[length];
   }
   for (size_t length = 2; length <= 6; ++length) EXPECT_NEAR(static_cast<double>(count_L[length]), 200.0, 50.0);
   const SampledThoughts sampled = problem.Sample();
@@ -168,7 +168,7 @@ TEST(ThoughtSamplerTest, LogProbabilitiesAreThoseOfTraining) {
     ThoughtWorkspace work(problem.model->config(), max_rows, false, Team());
     const auto receive = [&](int64_t text, const ThoughtScores& scores) {
       size_t at = 0;
-      for (const SampledThought& thought : sampled.by_text[static_cast<size_t>(text)]) {
+      for (const SampledThought& thought : sampled.by_text[text]) {
         for (size_t i = 0; i < thought.logprobs.size(); ++i, ++at) {
           EXPECT_EQ(scores.logprob_T[at], thought.logprobs[i]);
           EXPECT_EQ(scores.entropy_T[at], thought.entropies[i]);
@@ -208,7 +208,7 @@ TEST(ThinkingTokensTest, NewRowsHaveTheMeanAndDeviationOfTheOthers) {
   const DecoderLayout from_layout = MakeDecoderLayout(config), layout = MakeDecoderLayout(grown);
   std::vector<float> from(static_cast<size_t>(from_layout.total)), to(static_cast<size_t>(layout.total));
   InitializeParameters(config, from_layout, 3, absl::MakeSpan(from));
-  for (int64_t i = 0; i < 400 * 400; ++i) from[static_cast<size_t>(i)] += 0.5f;
+  for (int64_t i = 0; i < 400 * 400; ++i) from[i] += 0.5f;
   CopyParameters(from_layout, from, layout, absl::MakeSpan(to));
   InitializeThinkingTokens(grown, layout, 9, /*like_token=*/-1, absl::MakeSpan(to));
   for (size_t i = 0; i < 400 * 400; ++i) ASSERT_EQ(to[i], from[i]);
@@ -220,8 +220,8 @@ TEST(ThinkingTokensTest, NewRowsHaveTheMeanAndDeviationOfTheOthers) {
   const double mean = sum / 3200, deviation = std::sqrt(squares / 3200 - mean * mean);
   EXPECT_NEAR(mean, 0.5, 0.03);
   EXPECT_NEAR(deviation, 0.3, 0.015);  // initializer_range
-  const ParameterSpec& head = layout.specs[static_cast<size_t>(layout.lm_head)];
-  EXPECT_NE(to[static_cast<size_t>(head.offset + head.size - 1)], 0.0f);
+  const ParameterSpec& head = layout.specs[layout.lm_head];
+  EXPECT_NE(to[head.offset + head.size - 1], 0.0f);
   // The delimiters may begin as another token.
   std::vector<float> like = to;
   InitializeThinkingTokens(grown, layout, 9, /*like_token=*/13, absl::MakeSpan(like));
@@ -245,7 +245,7 @@ TEST(ThoughtModelTest, ANewModelPredictsAsIfItDidNotThink) {
     size_t a = 0;
     for (const Thought& thought : examples.texts()[0].thoughts) {
       EXPECT_EQ(scores.weight_A[a], 0.0f);
-      EXPECT_EQ(scores.mixed_logprob_A[a++], scores.base_logprob_S[static_cast<size_t>(thought.position)]);
+      EXPECT_EQ(scores.mixed_logprob_A[a++], scores.base_logprob_S[thought.position]);
     }
   };
   ScoreThoughts({model->decoder(), model->heads()}, examples.texts(), options, receive, &work);

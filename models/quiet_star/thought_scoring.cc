@@ -68,13 +68,13 @@ void ScoreCoherence(const CoherenceScorer& scorer, const ThoughtRows& rows, cons
   const Rows text_KD = RoomForRows(buffers->text_KD, count, width),
              mean_KD = RoomForRows(buffers->mean_KD, count, width);
   for (int64_t k = 0; k < count; ++k) {
-    const ThoughtPlace& place = rows.thought_K[static_cast<size_t>(k)];
+    const ThoughtPlace& place = rows.thought_K[k];
     GatherRow(text_SD, place.text_row, text_KD[k]);
     kernels::MeanOfRows(hidden_TD.Slice({place.first_token, place.first_token + place.tokens}), mean_KD[k]);
   }
   buffers->coherence_K.resize(static_cast<size_t>(count));
   scorer.Forward(text_KD, mean_KD, buffers->coherence_K.data(), &buffers->heads.coherence);
-  for (const int64_t k : rows.thought_Y) buffers->coherence_Y.push_back(buffers->coherence_K[static_cast<size_t>(k)]);
+  for (const int64_t k : rows.thought_Y) buffers->coherence_Y.push_back(buffers->coherence_K[k]);
 }
 
 ThoughtSets SetsOf(const ThoughtNetwork& network, const ThoughtRows& rows, const ThoughtScoreBuffers& buffers) {
@@ -99,9 +99,9 @@ Rows GatherAndMix(const ThoughtNetwork& network, const ThoughtPassOptions& optio
   const Rows base_XD = RoomForRows(buffers->base_XD, sites, width),
              thought_YD = RoomForRows(buffers->thought_YD, static_cast<int64_t>(rows.row_Y.size()), width),
              mixed_XD = RoomForRows(buffers->mixed_XD, sites, width);
-  for (int64_t x = 0; x < sites; ++x) GatherRow(text_SD, rows.text_row_X[static_cast<size_t>(x)], base_XD[x]);
+  for (int64_t x = 0; x < sites; ++x) GatherRow(text_SD, rows.text_row_X[x], base_XD[x]);
   for (int64_t y = 0; y < thought_YD.rows; ++y) {
-    GatherRow(hidden_TD, rows.row_Y[static_cast<size_t>(y)], thought_YD[y]);
+    GatherRow(hidden_TD, rows.row_Y[y], thought_YD[y]);
   }
   buffers->coherence_K.clear();
   buffers->coherence_Y.clear();
@@ -112,7 +112,7 @@ Rows GatherAndMix(const ThoughtNetwork& network, const ThoughtPassOptions& optio
   }
   buffers->weight_X.resize(static_cast<size_t>(sites));
   network.heads.Mix(SetsOf(network, rows, *buffers), mixed_XD, buffers->weight_X.data(), &buffers->heads);
-  for (int64_t x = 0; x < sites; ++x) GatherRow(mixed_XD, x, hidden_RD[rows.scored_X[static_cast<size_t>(x)]]);
+  for (int64_t x = 0; x < sites; ++x) GatherRow(mixed_XD, x, hidden_RD[rows.scored_X[x]]);
   return hidden_RD;
 }
 
@@ -121,7 +121,7 @@ void ComputeValues(const ThoughtNetwork& network, const ThoughtRows& rows, const
   const int64_t count = static_cast<int64_t>(rows.value_row_M.size()), width = network.heads.width();
   const Rows hidden_MD = RoomForRows(buffers->value_hidden_MD, count, width);
   for (int64_t m = 0; m < count; ++m) {
-    GatherRow(activations.hidden_TD(), rows.value_row_M[static_cast<size_t>(m)], hidden_MD[m]);
+    GatherRow(activations.hidden_TD(), rows.value_row_M[m], hidden_MD[m]);
   }
   buffers->value_M.resize(static_cast<size_t>(count));
   network.heads.Values(hidden_MD, buffers->value_M.data(), &buffers->heads);
@@ -130,7 +130,7 @@ void ComputeValues(const ThoughtNetwork& network, const ThoughtRows& rows, const
 std::vector<int64_t> ThoughtTokenRows(const ThoughtRows& rows) {
   std::vector<int64_t> token_rows;
   for (int64_t r = 0; r < rows.scored(); ++r) {
-    if (rows.predicts_R[static_cast<size_t>(r)] == Predicts::kThought) token_rows.push_back(r);
+    if (rows.predicts_R[r] == Predicts::kThought) token_rows.push_back(r);
   }
   return token_rows;
 }
@@ -162,7 +162,7 @@ void KeepReference(const ThoughtRows& rows, const Activations& reference, Though
   const ConstRows hidden_TD = reference.hidden_TD();
   const Rows kept_RD = RoomForRows(buffers->reference_RD, rows.scored(), hidden_TD.width);
   std::fill_n(kept_RD.data, rows.scored() * hidden_TD.width, 0.0f);
-  for (const int64_t r : ThoughtTokenRows(rows)) GatherRow(hidden_TD, rows.row_R[static_cast<size_t>(r)], kept_RD[r]);
+  for (const int64_t r : ThoughtTokenRows(rows)) GatherRow(hidden_TD, rows.row_R[r], kept_RD[r]);
 }
 
 void ScoreDivergences(const ThoughtNetwork& network, const ThoughtPassOptions& options, const Decoder& reference,
@@ -178,10 +178,10 @@ void ScoreDivergences(const ThoughtNetwork& network, const ThoughtPassOptions& o
       divergence_N(static_cast<size_t>(count));
   std::vector<kernels::RowStatistics> own_N(static_cast<size_t>(count)), other_N(own_N.size());
   for (int64_t n = 0; n < count; ++n) {
-    const int64_t r = token_rows[static_cast<size_t>(n)];
+    const int64_t r = token_rows[n];
     GatherRow(RowsOf(buffers->hidden_RD, rows.scored(), width), r, own_ND.data() + n * width);
     GatherRow(RowsOf(buffers->reference_RD, rows.scored(), width), r, other_ND.data() + n * width);
-    own_N[static_cast<size_t>(n)] = buffers->statistics_R[static_cast<size_t>(r)];
+    own_N[n] = buffers->statistics_R[r];
   }
   const std::vector<int64_t> no_targets(static_cast<size_t>(count) + 1);
   TeamRows(team, count, [&](int64_t begin, int64_t end) {
@@ -212,7 +212,7 @@ void AppendScores(const ThoughtRows& rows, size_t part, bool with_divergences, c
     return static_cast<uint8_t>(buffers.logprob_R[r] == 0.0f - buffers.statistics_R[r].log_sum ? 1 : 0);
   };
   for (int64_t k = rows.first_thought_P[part]; k < rows.first_thought_P[part + 1]; ++k) {
-    const ThoughtPlace& place = rows.thought_K[static_cast<size_t>(k)];
+    const ThoughtPlace& place = rows.thought_K[k];
     for (int64_t t = 0; t < place.tokens; ++t) {
       const size_t r = static_cast<size_t>(place.first_scored + t);
       scores->logprob_T.push_back(buffers.logprob_R[r]);
@@ -220,13 +220,13 @@ void AppendScores(const ThoughtRows& rows, size_t part, bool with_divergences, c
       if (with_divergences) scores->divergence_T.push_back(buffers.divergence_R[r]);
     }
     for (int64_t x = place.first_site; x < place.first_site + place.ahead; ++x) {
-      const size_t r = static_cast<size_t>(rows.scored_X[static_cast<size_t>(x)]);
+      const size_t r = static_cast<size_t>(rows.scored_X[x]);
       scores->mixed_logprob_A.push_back(buffers.logprob_R[r]);
       scores->mixed_entropy_A.push_back(buffers.statistics_R[r].entropy);
       scores->mixed_correct_A.push_back(is_best(r));
-      scores->weight_A.push_back(buffers.weight_X[static_cast<size_t>(x)]);
+      scores->weight_A.push_back(buffers.weight_X[x]);
     }
-    if (!buffers.coherence_K.empty()) scores->coherence_K.push_back(buffers.coherence_K[static_cast<size_t>(k)]);
+    if (!buffers.coherence_K.empty()) scores->coherence_K.push_back(buffers.coherence_K[k]);
   }
   for (int64_t at = rows.first_scored_P[part]; at < rows.first_scored_P[part + 1]; ++at) {
     const size_t r = static_cast<size_t>(at);
@@ -236,7 +236,7 @@ void AppendScores(const ThoughtRows& rows, size_t part, bool with_divergences, c
     scores->base_correct_S.push_back(is_best(r));
   }
   for (int64_t m = rows.first_value_P[part]; m < rows.first_value_P[part + 1] && !buffers.value_M.empty(); ++m) {
-    scores->value_M.push_back(buffers.value_M[static_cast<size_t>(m)]);
+    scores->value_M.push_back(buffers.value_M[m]);
   }
 }
 
@@ -258,7 +258,7 @@ void AppendGradients(const ThoughtRows& rows, size_t part, GradientCursor* curso
   gradients->dentropy_R.resize(end, 0.0f);
   gradients->ddivergence_R.resize(end, 0.0f);
   for (int64_t k = rows.first_thought_P[part]; k < rows.first_thought_P[part + 1]; ++k) {
-    const ThoughtPlace& place = rows.thought_K[static_cast<size_t>(k)];
+    const ThoughtPlace& place = rows.thought_K[k];
     for (int64_t t = 0; t < place.tokens; ++t, ++cursor->t) {
       const size_t r = static_cast<size_t>(place.first_scored + t);
       gradients->dlogprob_R[r] = of.dlogprob_T[cursor->t];
@@ -267,7 +267,7 @@ void AppendGradients(const ThoughtRows& rows, size_t part, GradientCursor* curso
     }
     // The thoughts of a position may share their mixtures.
     for (int64_t x = place.first_site; x < place.first_site + place.ahead; ++x, ++cursor->a) {
-      const size_t r = static_cast<size_t>(rows.scored_X[static_cast<size_t>(x)]);
+      const size_t r = static_cast<size_t>(rows.scored_X[x]);
       gradients->dlogprob_R[r] += of.dmixed_logprob_A[cursor->a];
       gradients->dentropy_R[r] += of.dmixed_entropy_A[cursor->a];
     }
@@ -292,7 +292,7 @@ void CoherenceBackward(const ThoughtNetwork& network, const ThoughtRows& rows, c
   const int64_t count = static_cast<int64_t>(rows.thought_K.size()), width = network.heads.width();
   std::vector<float> dcoherence_K(static_cast<size_t>(count));
   for (size_t y = 0; y < dcoherence_Y.size(); ++y) {
-    dcoherence_K[static_cast<size_t>(rows.thought_Y[y])] += dcoherence_Y[y];
+    dcoherence_K[rows.thought_Y[y]] += dcoherence_Y[y];
   }
   const Rows dtext_KD = RoomForRows(buffers->dtext_KD, count, width),
              dmean_KD = RoomForRows(buffers->dmean_KD, count, width);
@@ -304,11 +304,11 @@ void CoherenceBackward(const ThoughtNetwork& network, const ThoughtRows& rows, c
   target.progress->thoughts += count;
   std::vector<float> drow_D(static_cast<size_t>(width));
   for (int64_t k = 0; k < count; ++k) {
-    const ThoughtPlace& place = rows.thought_K[static_cast<size_t>(k)];
+    const ThoughtPlace& place = rows.thought_K[k];
     for (int64_t t = 0; t < place.tokens; ++t) {
       // A mean's gradient is the same in each of its rows.
       for (int64_t d = 0; d < width; ++d) {
-        drow_D[static_cast<size_t>(d)] = dmean_KD[k][d] / static_cast<float>(place.tokens);
+        drow_D[d] = dmean_KD[k][d] / static_cast<float>(place.tokens);
       }
       float* const dhidden = target.dhidden_TD + (place.first_token + t) * width;
       kernels::Add(width, dhidden, drow_D.data(), dhidden);
@@ -323,7 +323,7 @@ void MixedBackward(const ThoughtNetwork& network, const ThoughtRows& rows, const
   const Rows dmixed_XD = RoomForRows(buffers->mixed_XD, sites, width),
              dbase_XD = RoomForRows(buffers->dbase_XD, sites, width),
              dthought_YD = RoomForRows(buffers->dthought_YD, thought_rows, width);
-  for (int64_t x = 0; x < sites; ++x) GatherRow(dhidden_RD, rows.scored_X[static_cast<size_t>(x)], dmixed_XD[x]);
+  for (int64_t x = 0; x < sites; ++x) GatherRow(dhidden_RD, rows.scored_X[x], dmixed_XD[x]);
   std::vector<float> dcoherence_Y(static_cast<size_t>(thought_rows));
   const ShardGradient& gradient = *target.parameters.gradient;
   network.heads.MixBackward(SetsOf(network, rows, *buffers), dmixed_XD,
@@ -333,7 +333,7 @@ void MixedBackward(const ThoughtNetwork& network, const ThoughtRows& rows, const
   target.progress->sites += sites;
   target.progress->thought_rows += thought_rows;
   for (int64_t y = 0; y < thought_rows; ++y) {
-    GatherRow(dthought_YD, y, target.dhidden_TD + rows.row_Y[static_cast<size_t>(y)] * width);
+    GatherRow(dthought_YD, y, target.dhidden_TD + rows.row_Y[y] * width);
   }
   const bool is_coherent = network.heads.coherence() != nullptr;
   if (is_coherent) CoherenceBackward(network, rows, dcoherence_Y, target, buffers);
@@ -343,7 +343,7 @@ void MixedBackward(const ThoughtNetwork& network, const ThoughtRows& rows, const
   const auto add = [&](const float* from, int64_t row) {
     kernels::Add(width, dtext_SD + row * width, from, dtext_SD + row * width);
   };
-  for (int64_t x = 0; x < sites; ++x) add(dbase_XD[x], rows.text_row_X[static_cast<size_t>(x)]);
+  for (int64_t x = 0; x < sites; ++x) add(dbase_XD[x], rows.text_row_X[x]);
   for (size_t k = 0; is_coherent && k < rows.thought_K.size(); ++k) {
     add(buffers->dtext_KD.data<float>().data() + static_cast<int64_t>(k) * width, rows.thought_K[k].text_row);
   }
@@ -361,7 +361,7 @@ void ValuesBackward(const ThoughtNetwork& network, const ThoughtRows& rows, cons
                                dhidden_MD, &buffers->heads);
   target.progress->values += count;
   for (int64_t m = 0; m < count && dhidden_MD.data != nullptr; ++m) {
-    float* const dtext = target.dhidden_TD + rows.value_row_M[static_cast<size_t>(m)] * width;
+    float* const dtext = target.dhidden_TD + rows.value_row_M[m] * width;
     kernels::Add(width, dtext, dhidden_MD[m], dtext);
   }
 }

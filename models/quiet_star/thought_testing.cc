@@ -146,7 +146,7 @@ std::unique_ptr<ThoughtModel> RandomThoughtModel(const DecoderConfig& config, co
     for (int64_t i = 0; i < spec.size; ++i) {
       const double u = DrawUniform(seed, Purpose::kTest,
                                    {.step = static_cast<uint64_t>(spec.offset), .token = static_cast<uint64_t>(i)});
-      model->mutable_parameters()[static_cast<size_t>(spec.offset + i)] = middle + static_cast<float>(0.6 * (u - 0.5));
+      model->mutable_parameters()[spec.offset + i] = middle + static_cast<float>(0.6 * (u - 0.5));
     }
   }
   ThreadPool pool(1);
@@ -189,7 +189,7 @@ class ReferenceText {
   ReferenceScores Scores() {
     for (int64_t s = 0; s + 1 < count_; ++s) {
       const std::vector<double> logprob_V = RowOf(base_.logprob_TV, s, model_.config().vocab_size);
-      scores_.base_logprob_S.push_back(logprob_V[static_cast<size_t>(tokens_[static_cast<size_t>(s + 1)])]);
+      scores_.base_logprob_S.push_back(logprob_V[tokens_[s + 1]]);
       scores_.base_entropy_S.push_back(Entropy(logprob_V));
     }
     for (const Thought& thought : text_.thoughts) AddThought(thought);
@@ -229,7 +229,7 @@ class ReferenceText {
       const int64_t before = start + static_cast<int64_t>(i);
       const std::vector<double> logprob_V = RowOf(out.logprob_TV, before, model_.config().vocab_size),
                                 row = RowOf(out.hidden_TD, before + 1, width_);
-      scores_.logprob_T.push_back(logprob_V[static_cast<size_t>(thought.tokens[i])]);
+      scores_.logprob_T.push_back(logprob_V[thought.tokens[i]]);
       scores_.entropy_T.push_back(Entropy(logprob_V));
       for (size_t d = 0; d < mean.size(); ++d) mean[d] += row[d] / static_cast<double>(thought.tokens.size());
     }
@@ -245,10 +245,10 @@ class ReferenceText {
     const std::vector<double> h = RowOf(base_.hidden_TD, position + j, width_);
     const std::vector<double> mixed =
         model_.heads().is_joint() ? MixAll(position, j, h, &weight) : MixOne(RowBehind(k, j), h, &weight);
-    const ParameterSpec& head = layout_.specs[static_cast<size_t>(layout_.lm_head)];
+    const ParameterSpec& head = layout_.specs[layout_.lm_head];
     const std::vector<double> logprob_V = LogSoftmax(Multiply(parameters_, head, mixed));
     scores_.weight_A.push_back(weight);
-    scores_.mixed_logprob_A.push_back(logprob_V[static_cast<size_t>(tokens_[static_cast<size_t>(position + 1 + j)])]);
+    scores_.mixed_logprob_A.push_back(logprob_V[tokens_[position + 1 + j]]);
     scores_.mixed_entropy_A.push_back(Entropy(logprob_V));
   }
 

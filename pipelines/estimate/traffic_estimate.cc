@@ -41,7 +41,7 @@ ExchangeTraffic EstimateExchange(const rl::Config& config, const FlatLayout& lay
     traffic.sums.messages += owners * static_cast<double>(ranks - 1);
     traffic.weights.messages += owners * static_cast<double>(ranks - 1);
     for (int rank = 0; rank < ranks; ++rank) {
-      const double others = static_cast<double>(bucket.total - bucket.floats[static_cast<size_t>(rank)]);
+      const double others = static_cast<double>(bucket.total - bucket.floats[rank]);
       traffic.sums.bytes += 4 * others * static_cast<double>(shards->SubtreesOf(rank).size());
       traffic.weights.bytes += 4 * others;
     }

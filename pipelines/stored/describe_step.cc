@@ -82,7 +82,7 @@ std::string EpisodeLine(const rl::EpisodeRecord& episode, size_t index, const To
 const rl::EpisodeRecord& EpisodeAt(const rl::StepRecord& record, int64_t index) {
   CHECK_GE(index, 0);
   CHECK_LT(index, static_cast<int64_t>(record.episode_N.size()));
-  return record.episode_N[static_cast<size_t>(index)];
+  return record.episode_N[index];
 }
 
 nlohmann::ordered_json TurnsJson(const rl::CompletionEpisode& completion, const TokenText& text) {

@@ -22,7 +22,7 @@ nlohmann::ordered_json Values(const StreamTable& table, int column, int64_t row,
 }
 
 nlohmann::ordered_json ValueOf(const StreamTable& table, int column, int64_t row) {
-  const ColumnSchema& schema = table.schema().columns[static_cast<size_t>(column)];
+  const ColumnSchema& schema = table.schema().columns[column];
   const bool is_list = schema.kind != ColumnKind::kScalar;
   if (schema.kind == ColumnKind::kString) return std::string(table.String(column, row));
   if (schema.kind == ColumnKind::kFixed) return ToHex(table.DigestAt(column, row));

@@ -86,7 +86,7 @@ absl::StatusOr<int64_t> CountInFile(const ModelTask& task, const models::Tokeniz
                                     const std::vector<data::Task>& problems, const std::vector<rl::TaskRecord>& tasks) {
   ASSIGN_OR_RETURN(const rl::Split split, rl::SplitOf(task.config, tokenizer, problems));
   std::set<std::string> prompts;
-  for (const int64_t i : split.training) prompts.insert(problems[static_cast<size_t>(i)].prompt);
+  for (const int64_t i : split.training) prompts.insert(problems[i].prompt);
   return rl::CountTrainedOn(task.config, tokenizer, prompts, tasks);
 }
 

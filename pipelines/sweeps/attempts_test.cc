@@ -77,7 +77,7 @@ TEST(AttemptsTest, AnEntryAfterATornOneIsRead) {
   const int64_t before = files.calls();
   ASSERT_OK(NoteDeath(files, "a", 7, 2, /*alone=*/true));
   int64_t write = before;
-  while (files.log()[static_cast<size_t>(write)] != "write a/attempts.log") ++write;
+  while (files.log()[write] != "write a/attempts.log") ++write;
 
   FakeFileSystem torn;
   ASSERT_OK(BeginAttempt(torn, "a", 7, 2));

@@ -25,9 +25,7 @@ int64_t LastStepIn(FileSystem& files, const std::string& directory) {
 absl::StatusOr<PendingTrials> FindPendingTrials(FileSystem& files, const std::string& sweep_directory,
                                                 const StoredPlan& plan, const std::vector<int64_t>& trials,
                                                 int64_t most_attempts) {
-  const auto directory_of = [&](int64_t trial) {
-    return TrialDirectory(sweep_directory, plan.trials[static_cast<size_t>(trial)].name);
-  };
+  const auto directory_of = [&](int64_t trial) { return TrialDirectory(sweep_directory, plan.trials[trial].name); };
   std::vector<Attempts> attempts_T;  // by trial
   std::map<uint32_t, int> deaths;    // by execution
   for (int64_t i = 0; i < static_cast<int64_t>(plan.trials.size()); ++i) {
@@ -39,7 +37,7 @@ absl::StatusOr<PendingTrials> FindPendingTrials(FileSystem& files, const std::st
     const std::string directory = directory_of(i);
     ASSIGN_OR_RETURN(const bool is_finished, IsFinished(files, directory));
     if (is_finished) continue;
-    Attempts& attempts = attempts_T[static_cast<size_t>(i)];
+    Attempts& attempts = attempts_T[i];
     if (attempts.end == Attempts::kOpen) {
       RETURN_IF_ERROR(NoteDeath(files, directory, attempts.execution, LastStepIn(files, directory),
                                 /*alone=*/deaths[attempts.execution] == 1));
@@ -54,7 +52,7 @@ absl::StatusOr<PendingTrials> FindPendingTrials(FileSystem& files, const std::st
       (attempts.is_suspect ? pending.alone : pending.shared).push_back(i);
     }
   }
-  const auto lost = [&](int64_t trial) { return attempts_T[static_cast<size_t>(trial)].lost; };
+  const auto lost = [&](int64_t trial) { return attempts_T[trial].lost; };
   std::stable_sort(pending.alone.begin(), pending.alone.end(), [&](int64_t a, int64_t b) { return lost(a) < lost(b); });
   return pending;
 }

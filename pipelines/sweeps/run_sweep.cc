@@ -83,7 +83,7 @@ class Sweep {
   bool is_array() const { return request_.tasks > 1; }
   // With one team, rank 0 reports progress; with several, the first rank of each reports its trials.
   Logger& trial_logger() { return request_.teams.size() > 1 ? team_logger_ : logger_; }
-  const std::string& NameOf(int64_t index) const { return plan_.trials[static_cast<size_t>(index)].name; }
+  const std::string& NameOf(int64_t index) const { return plan_.trials[index].name; }
   std::string DirectoryOf(int64_t index) const { return TrialDirectory(request_.output, NameOf(index)); }
   // The name of the task's part of the trials.
   std::string Part() const { return absl::StrCat("task", request_.task, "of", request_.tasks); }
@@ -194,11 +194,11 @@ absl::Status Sweep::RunTrial(Communicator& team, int64_t index) {
   const std::string directory = DirectoryOf(index);
   const bool leads = team.rank() == 0;
   RETURN_IF_ERROR(AgreeOk(team, leads ? BeginTrial(directory) : absl::OkStatus()));
-  TrainRequest request = {.config = request_.plan.trials[static_cast<size_t>(index)].config, .output = directory};
+  TrainRequest request = {.config = request_.plan.trials[index].config, .output = directory};
   ASSIGN_OR_RETURN(request.resume, HasRun(team, directory));
   request.interrupt = request_.interrupt;
   request.remedy = kContinues;
-  request.files = plan_.trials[static_cast<size_t>(index)].files;
+  request.files = plan_.trials[index].files;
   // The steps of a trial are in its own files; here is only what needs attention.
   Logger logger({.rank = team.rank(), .verbosity = Verbosity::kQuiet, .prefix = NameOf(index) + ": "});
   const absl::Status status = TrainRun(request, team, logger).status();
@@ -237,7 +237,7 @@ absl::Status Sweep::Deal(const std::vector<int64_t>& trials, bool alone) {
   if (is_array()) teams.part = Part();
   if (teams.sizes.size() > 1 && !alone) {
     for (const int64_t i : trials) {
-      teams.costs.push_back(CostOf(request_.plan.trials[static_cast<size_t>(i)].config.config));
+      teams.costs.push_back(CostOf(request_.plan.trials[i].config.config));
     }
   }
   return DealTrials(

@@ -108,7 +108,7 @@ absl::StatusOr<PlannedTrial> ParseTrial(const JsonValue& object, size_t axes, co
   if (!IsFolderName(trial.name)) return object.Error("its name is not that of a trial");
   ASSIGN_OR_RETURN(const JsonValue files, object.Get("files"));
   ASSIGN_OR_RETURN(const int64_t set, files.Integer(0, static_cast<int64_t>(sets.size()) - 1));
-  trial.files = sets[static_cast<size_t>(set)];
+  trial.files = sets[set];
   return trial;
 }
 

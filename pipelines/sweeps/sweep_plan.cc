@@ -352,7 +352,7 @@ absl::Status Planner::AddTrial(const Combination& combination, size_t trials) {
   std::vector<LabelPart> written;  // for messages about a configuration that cannot be read
   for (const Setting& setting : combination.from_grid) {
     const auto axis = std::find(plan_.axes.begin(), plan_.axes.end(), setting.key);
-    written.push_back({setting.key, short_names_[static_cast<size_t>(axis - plan_.axes.begin())], setting.value});
+    written.push_back({setting.key, short_names_[axis - plan_.axes.begin()], setting.value});
   }
   Trial trial = {.index = static_cast<int64_t>(plan_.trials.size()), .varied = {}};
   trial.name = TrialName(trial.index, static_cast<int64_t>(trials),

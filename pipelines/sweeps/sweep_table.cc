@@ -93,7 +93,7 @@ std::pair<std::vector<double>, std::vector<double>> SharedScores(const VariantRo
     const auto found = std::lower_bound(b.seeds.begin(), b.seeds.end(), a.seeds[i]);
     if (found == b.seeds.end() || *found != a.seeds[i]) continue;
     shared.first.push_back(a.scores[i]);
-    shared.second.push_back(b.scores[static_cast<size_t>(found - b.seeds.begin())]);
+    shared.second.push_back(b.scores[found - b.seeds.begin()]);
   }
   return shared;
 }

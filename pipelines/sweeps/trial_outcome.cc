@@ -229,9 +229,8 @@ absl::StatusOr<std::vector<MetricSummary>> Summarize(const StreamTable& metrics)
   ASSIGN_OR_RETURN(const int value, FindColumn(expected, "value"));
   std::map<std::string, std::vector<double>> values;
   for (int64_t row = 0; row < metrics.rows(); ++row) {
-    if (metrics.Values<uint8_t>(phase)[static_cast<size_t>(row)] != static_cast<uint8_t>(rl::Phase::kTraining))
-      continue;
-    values[std::string(metrics.String(name, row))].push_back(metrics.Values<double>(value)[static_cast<size_t>(row)]);
+    if (metrics.Values<uint8_t>(phase)[row] != static_cast<uint8_t>(rl::Phase::kTraining)) continue;
+    values[std::string(metrics.String(name, row))].push_back(metrics.Values<double>(value)[row]);
   }
   std::vector<MetricSummary> summaries;
   for (const auto& [metric, of_metric] : values) summaries.push_back(SummaryOf(metric, of_metric));

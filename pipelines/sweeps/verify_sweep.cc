@@ -39,7 +39,7 @@ std::string Numbers(const StreamTable& table, int column, int64_t row) {
 
 std::string Cell(const StreamTable& table, int column, int64_t row) {
   constexpr absl::string_view kStatus[] = {"unfinished", "done", "failed"};
-  const ColumnSchema& schema = table.schema().columns[static_cast<size_t>(column)];
+  const ColumnSchema& schema = table.schema().columns[column];
   if (schema.name == "status" && table.Row<uint8_t>(column, row)[0] < std::size(kStatus)) {
     return std::string(kStatus[table.Row<uint8_t>(column, row)[0]]);
   }
@@ -68,8 +68,8 @@ std::string TableDifference(const StreamTable& stored, const StreamTable& comput
   for (int64_t row = 0; row < std::min(stored.rows(), computed.rows()); ++row) {
     for (int column = 0; column < static_cast<int>(stored.schema().columns.size()); ++column) {
       if (SameCell(stored, computed, column, row)) continue;
-      return absl::StrCat(RowText(stored, row), ", ", stored.schema().columns[static_cast<size_t>(column)].name,
-                          ": stored ", Cell(stored, column, row), ", computed ", Cell(computed, column, row));
+      return absl::StrCat(RowText(stored, row), ", ", stored.schema().columns[column].name, ": stored ",
+                          Cell(stored, column, row), ", computed ", Cell(computed, column, row));
     }
   }
   if (stored.rows() == computed.rows()) return "";

@@ -63,7 +63,7 @@ std::string MissingSentence(const Trouble& trouble, const std::vector<RankFindin
   if (std::any_of(finding_R.begin(), finding_R.end(), HasLeft)) unseen.clear();
   const std::vector<int>& missing = silent.empty() ? unseen : silent;
   if (missing.empty()) return "";
-  const RankFinding& first = finding_R[static_cast<size_t>(missing[0])];
+  const RankFinding& first = finding_R[missing[0]];
   std::string sentence = absl::StrCat(
       NameOf(missing[0], first), silent.empty() ? " was stopped before it gave a sign of life, or has not begun"
                                                 : absl::StrCat(" is stopped, or its host is lost; ", PlaceOf(first)));
@@ -92,7 +92,7 @@ std::string HungSentence(const Trouble& trouble, const std::vector<RankFinding>&
 
 std::string SentenceOf(const Trouble& trouble, const std::vector<RankFinding>& finding_R, double limit) {
   if (trouble.kind == Trouble::kHung) return HungSentence(trouble, finding_R, limit);
-  const RankFinding& finding = finding_R[static_cast<size_t>(trouble.rank)];
+  const RankFinding& finding = finding_R[trouble.rank];
   const std::string name = NameOf(trouble.rank, finding), place = PlaceOf(finding);
   if (trouble.kind == Trouble::kDead) {
     return absl::StrFormat("%s was killed or has crashed; %s", name, place);

@@ -32,10 +32,10 @@ class Simulation {
   explicit Simulation(int ranks) : heartbeats_(static_cast<size_t>(ranks)) {
     for (int rank = 0; rank < ranks; ++rank) {
       judges_.emplace_back(kSeconds, rank, ranks);
-      heartbeats_[static_cast<size_t>(rank)].rank = rank;
+      heartbeats_[rank].rank = rank;
     }
     for (Judge& judge : judges_) {
-      judge.WatchOthers([this](int rank) { return heartbeats_[static_cast<size_t>(rank)]; }, 0);
+      judge.WatchOthers([this](int rank) { return heartbeats_[rank]; }, 0);
     }
   }
 
@@ -57,8 +57,8 @@ class Simulation {
   }
 
   void Jump(double seconds) { now_ += seconds; }
-  Judge& judge(int rank) { return judges_[static_cast<size_t>(rank)]; }
-  Heartbeat& heartbeat(int rank) { return heartbeats_[static_cast<size_t>(rank)]; }
+  Judge& judge(int rank) { return judges_[rank]; }
+  Heartbeat& heartbeat(int rank) { return heartbeats_[rank]; }
 
  private:
   std::vector<Judge> judges_;

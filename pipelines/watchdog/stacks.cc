@@ -78,7 +78,7 @@ std::string TextOf(const Slot& slot) {
   std::string text;
   for (int i = kInterrupted; i < slot.count; ++i) {
     std::array<char, 512> name = {};
-    void* const at = slot.frames[static_cast<size_t>(i)];
+    void* const at = slot.frames[i];
     // A return address belongs to the call before it. The interrupted instruction may be the first of its function:
     // the byte before it belongs to another one.
     char* const within = static_cast<char*>(at) - (i == kInterrupted ? 0 : 1);

@@ -52,7 +52,7 @@ TEST(WatchReaderTest, RanksThatReadARunSeeEachOtherAndLeaveNothingBehind) {
 TEST(WatchReaderTest, RanksWithCopiesOfARunWatchOnlyThemselves) {
   const std::string copies[] = {NewRun("copy0"), NewRun("copy1"), NewRun("copy2")};
   EXPECT_OK(RunAsRanks(3, [&](Communicator& comm) -> absl::Status {
-    const std::string& mine = copies[static_cast<size_t>(comm.rank())];
+    const std::string& mine = copies[comm.rank()];
     ASSIGN_OR_RETURN(const auto watchdog, WatchReader({.watchdog_seconds = 0.1}, "evaluation", mine, comm));
     watchdog->Enter({.kind = RunPhase::kPrepare});
     EXPECT_FALSE(HaveHeartbeats(mine));

@@ -173,18 +173,18 @@ class Watchdog::Watch {
   void ReadAll(std::vector<RankFinding>* finding_R) {
     for (int rank = 0; rank < comm_.size(); ++rank) {
       const std::optional<Heartbeat> now = Read(rank);
-      RankFinding& finding = (*finding_R)[static_cast<size_t>(rank)];
+      RankFinding& finding = (*finding_R)[rank];
       const bool is_here = now && now->state != Heartbeat::kGone;
       finding.answers |= is_here && finding.last && now->beat != finding.last->beat;
       if (is_here || (now && seen_.count(rank) > 0)) finding.last = now;
     }
-    (*finding_R)[static_cast<size_t>(own_.rank)] = {own_, true};
+    (*finding_R)[own_.rank] = {own_, true};
   }
 
   // Reads all heartbeats, several times unless there is no time for it, to find out who answers.
   std::vector<RankFinding> Survey(const Trouble& trouble) {
     std::vector<RankFinding> finding_R(static_cast<size_t>(comm_.size()));
-    finding_R[static_cast<size_t>(own_.rank)] = {own_, true};
+    finding_R[own_.rank] = {own_, true};
     if (!files_ || comm_.size() == 1) return finding_R;
     ReadAll(&finding_R);
     if (trouble.kind == Trouble::kDead) {
@@ -202,7 +202,7 @@ class Watchdog::Watch {
       Publish();
       ReadAll(&finding_R);
     }
-    if (trouble.rank != own_.rank) finding_R[static_cast<size_t>(trouble.rank)].answers = false;
+    if (trouble.rank != own_.rank) finding_R[trouble.rank].answers = false;
     return finding_R;
   }
 

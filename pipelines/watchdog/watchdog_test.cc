@@ -163,7 +163,7 @@ TEST(PhaseTest, BoundsDurationsOfAllLengthsByAQuarter) {
 
 TEST(AlarmTest, NamesTheRankThatOthersWaitFor) {
   std::vector<RankFinding> finding_R(3, RankFinding{Example(), true});
-  for (int rank = 0; rank < 3; ++rank) finding_R[static_cast<size_t>(rank)].last->rank = rank;
+  for (int rank = 0; rank < 3; ++rank) finding_R[rank].last->rank = rank;
   finding_R[1].last->calls = 98;
   const Alarm alarm = DescribeAlarm({Trouble::kHung, 2, 12.5}, finding_R, 2, 15);
   EXPECT_THAT(alarm.sentence, AllOf(HasSubstr("rank 1 (host "), HasSubstr("hangs, without a sign of life for 12.5 s"),

@@ -86,7 +86,7 @@ std::vector<std::vector<double>> StepGroupAdvantages(absl::Span<const ScoredToke
       std::vector<double>& advantage_T = advantage_NT.emplace_back(steps.place_T.size(), 0.0);
       for (size_t t = 0; t < advantage_T.size(); ++t) {
         if (steps.place_T[t] < 0) continue;
-        advantage_T[t] = return_of_step_G[steps.step_K[static_cast<size_t>(steps.place_T[t])]][g];
+        advantage_T[t] = return_of_step_G[steps.step_K[steps.place_T[t]]][g];
       }
     }
   }

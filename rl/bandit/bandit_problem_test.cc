@@ -38,8 +38,8 @@ RC_GTEST_PROP(BanditWorldTest, TheBestAllowedActionHasRewardOneAndTheWorstZero, 
   RC_ASSERT(static_cast<double>(masked) <= static_cast<double>(config.actions) * config.masked_share + 0.5);
   RC_ASSERT(*std::min_element(allowed.begin(), allowed.end()) == 0.0);
   RC_ASSERT(*std::max_element(allowed.begin(), allowed.end()) == 1.0);
-  RC_ASSERT(problem.allowed_A[static_cast<size_t>(problem.best)] == 1);
-  RC_ASSERT(problem.reward_A[static_cast<size_t>(problem.best)] == 1.0);
+  RC_ASSERT(problem.allowed_A[problem.best] == 1);
+  RC_ASSERT(problem.reward_A[problem.best] == 1.0);
 }
 
 TEST(BanditWorldTest, AMaskTakesItsShareOfTheActions) {

@@ -41,7 +41,7 @@ int32_t GreedyAction(const CategoricalPolicy& policy, const BanditProblem& probl
   return static_cast<int32_t>(std::max_element(logit_A.begin(), logit_A.end()) - logit_A.begin());
 }
 
-double RewardOf(const BanditProblem& problem, int32_t action) { return problem.reward_A[static_cast<size_t>(action)]; }
+double RewardOf(const BanditProblem& problem, int32_t action) { return problem.reward_A[action]; }
 
 double Mean(const std::vector<double>& values) {
   return kernels::TreeSum(values) / static_cast<double>(std::max<size_t>(1, values.size()));

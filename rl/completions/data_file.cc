@@ -73,8 +73,8 @@ absl::Status HoldOut(const Config& config, const models::Tokenizer& tokenizer, D
                      split.training.empty() ? ": lower" : ": raise", " the share, or give the file more problems"));
   }
   std::vector<data::Task> training;
-  for (const int64_t i : split.training) training.push_back(std::move(data->problems[static_cast<size_t>(i)]));
-  for (const int64_t i : split.held_out) data->held_out.push_back(std::move(data->problems[static_cast<size_t>(i)]));
+  for (const int64_t i : split.training) training.push_back(std::move(data->problems[i]));
+  for (const int64_t i : split.held_out) data->held_out.push_back(std::move(data->problems[i]));
   data->problems = std::move(training);
   return absl::OkStatus();
 }

@@ -120,9 +120,9 @@ bool Player::CompletesAction(absl::Span<const int32_t> action) const {
 
 absl::StatusOr<std::optional<std::vector<int32_t>>> Player::Answer(int64_t episode, absl::Span<const int32_t> action,
                                                                    bool) {
-  Dialogue& dialogue = dialogue_N_[static_cast<size_t>(episode)];
+  Dialogue& dialogue = dialogue_N_[episode];
   dialogue.actions.push_back(ActionText(tokenizer_, rules_, action));
-  ASSIGN_OR_RETURN(Reply reply, StepWithinCap(*session_N_[static_cast<size_t>(episode)], rules_.tool_calls, dialogue));
+  ASSIGN_OR_RETURN(Reply reply, StepWithinCap(*session_N_[episode], rules_.tool_calls, dialogue));
   if (!std::isfinite(reply.reward)) {
     return absl::DataLossError(absl::StrCat("the environment's reward for ", NameOf(dialogue), " is ", reply.reward));
   }

@@ -66,7 +66,7 @@ class Player : public models::Partner {
   absl::StatusOr<std::optional<std::vector<int32_t>>> Answer(int64_t episode, absl::Span<const int32_t> action,
                                                              bool complete) override;
 
-  const Dialogue& dialogue(int64_t episode) const { return dialogue_N_[static_cast<size_t>(episode)]; }
+  const Dialogue& dialogue(int64_t episode) const { return dialogue_N_[episode]; }
 
  private:
   const models::Tokenizer& tokenizer_;

@@ -198,8 +198,8 @@ RC_GTEST_PROP(HeldOutTest, EveryProblemIsOnOneSideWithAllOfItsPrompt, ()) {
   RC_ASSERT(split.training.size() + split.held_out.size() == prompts.size());
   RC_ASSERT(std::is_sorted(split.training.begin(), split.training.end()));
   std::set<std::string> trained, held_out;
-  for (const int64_t i : split.training) trained.insert(prompts[static_cast<size_t>(i)]);
-  for (const int64_t i : split.held_out) held_out.insert(prompts[static_cast<size_t>(i)]);
+  for (const int64_t i : split.training) trained.insert(prompts[i]);
+  for (const int64_t i : split.held_out) held_out.insert(prompts[i]);
   for (const std::string& prompt : held_out) RC_ASSERT(!trained.contains(prompt));
   RC_ASSERT(held_out.size() >= static_cast<size_t>(share * different));
   RC_ASSERT(held_out.size() <= static_cast<size_t>(share * different) + 1);
@@ -209,7 +209,7 @@ TEST(HeldOutTest, TheOrderOfTheFileDoesNotMatter) {
   std::vector<std::string> prompts = Numbered(50, 50);
   const auto held_out = [&] {
     std::set<std::string> chosen;
-    for (const int64_t i : SplitByForm(prompts, 3, 0.5).held_out) chosen.insert(prompts[static_cast<size_t>(i)]);
+    for (const int64_t i : SplitByForm(prompts, 3, 0.5).held_out) chosen.insert(prompts[i]);
     return chosen;
   };
   const std::set<std::string> before = held_out();

@@ -51,9 +51,7 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
   episodes.expert_count_LE = std::move(sampled.expert_count_LE);
   if (turns_.scorer != nullptr) {
     const std::vector<Dialogue> without_turns = DialoguesOf(turns_, phase, step, tasks, options_.num_generations);
-    const auto dialogue = [&](int64_t n) -> const Dialogue& {
-      return player ? player->dialogue(n) : without_turns[static_cast<size_t>(n)];
-    };
+    const auto dialogue = [&](int64_t n) -> const Dialogue& { return player ? player->dialogue(n) : without_turns[n]; };
     RETURN_IF_ERROR(Score(dialogue, &episodes));
   }
   return episodes;
@@ -74,9 +72,9 @@ absl::Status LiveSource::ForEachAsking(int64_t count, const std::function<void(i
 absl::Status LiveSource::Score(const std::function<const Dialogue&(int64_t)>& dialogue, Episodes* episodes) const {
   std::vector<absl::Status> status_N(episodes->episode_N.size());
   RETURN_IF_ERROR(ForEachAsking(static_cast<int64_t>(status_N.size()), [&](int64_t n) {
-    EpisodeRecord& episode = episodes->episode_N[static_cast<size_t>(n)];
+    EpisodeRecord& episode = episodes->episode_N[n];
     const absl::StatusOr<double> reward = ScoreOf(turns_, tokenizer_, dialogue(n), episode);
-    status_N[static_cast<size_t>(n)] = reward.status();
+    status_N[n] = reward.status();
     if (reward.ok()) CompletionOf(episode).process_reward = *reward;
   }));
   for (const absl::Status& status : status_N) RETURN_IF_ERROR(status);
@@ -105,8 +103,8 @@ absl::StatusOr<Episodes> LiveSource::Demonstrations(int64_t step, const std::vec
   std::vector<absl::Status> status_N(tasks.size());
   RETURN_IF_ERROR(ForEachAsking(static_cast<int64_t>(tasks.size()), [&](int64_t n) {
     absl::StatusOr<EpisodeRecord> episode = Demonstrate(turns_, tokenizer_, player, n);
-    status_N[static_cast<size_t>(n)] = episode.status();
-    if (episode.ok()) episodes.episode_N[static_cast<size_t>(n)] = *std::move(episode);
+    status_N[n] = episode.status();
+    if (episode.ok()) episodes.episode_N[n] = *std::move(episode);
   }));
   for (const absl::Status& status : status_N) RETURN_IF_ERROR(status);
   return episodes;

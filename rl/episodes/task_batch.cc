@@ -34,17 +34,16 @@ class StepTasks {
   }
 
   absl::StatusOr<data::Task> At(int64_t prompt) const {
-    if (!problems_.empty()) return problems_[static_cast<size_t>(ProblemAt(prompt))];
+    if (!problems_.empty()) return problems_[ProblemAt(prompt)];
     return source_->Draw({seed_, purpose_, static_cast<uint64_t>(step_), static_cast<uint64_t>(prompt)},
                          /*held_out=*/false);
   }
 
   // Returns the name of a task, for messages.
   std::string Name(int64_t prompt) const {
-    const std::string line = problems_.empty()
-                                 ? ""
-                                 : absl::StrCat(" (line ", problems_[static_cast<size_t>(ProblemAt(prompt))].line,
-                                                " of ", config_.data.path, ")");
+    const std::string line =
+        problems_.empty() ? ""
+                          : absl::StrCat(" (line ", problems_[ProblemAt(prompt)].line, " of ", config_.data.path, ")");
     return absl::StrCat("prompt ", prompt, " of ", purpose_ == Purpose::kWarmUpTask ? "warm-up " : "", "step ", step_,
                         line);
   }

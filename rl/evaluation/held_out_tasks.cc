@@ -34,7 +34,7 @@ class Source {
     }
     const uint64_t seed = static_cast<uint64_t>(config_.evaluation.split_seed);
     const int64_t count = static_cast<int64_t>(held_out_.size());
-    return held_out_[static_cast<size_t>(data::ShuffledIndex(count, seed, Purpose::kEvaluationTask, place))];
+    return held_out_[data::ShuffledIndex(count, seed, Purpose::kEvaluationTask, place)];
   }
 
  private:

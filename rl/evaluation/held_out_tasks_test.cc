@@ -30,8 +30,8 @@ TEST(HeldOutTasksTest, AreDrawnApartFromTheTrainingTasks) {
   ASSERT_OK_AND_ASSIGN(const auto tasks, HeldOutTasks(Config(), {}, Ascii(), 256));
   ASSERT_EQ(tasks.size(), 64u);
   for (int64_t p = 0; p < 64; ++p) {
-    EXPECT_EQ(tasks[static_cast<size_t>(p)].prompt, p);
-    const CompletionTask& task = CompletionOf(tasks[static_cast<size_t>(p)]);
+    EXPECT_EQ(tasks[p].prompt, p);
+    const CompletionTask& task = CompletionOf(tasks[p]);
     EXPECT_EQ(task.text, data::MakeTask({}, 1, Purpose::kEvaluationTask, 0, static_cast<uint64_t>(p)).prompt);
     EXPECT_EQ(task.tokens, *Ascii().Encode(task.text));
   }

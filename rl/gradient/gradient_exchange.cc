@@ -48,7 +48,7 @@ GradientExchange::GradientExchange(const std::vector<ParameterUnit>& units, int6
       shards_of_rank_(shards.ShardsOf(rank).end - shards.ShardsOf(rank).begin) {
   for (size_t unit = 0; unit < units.size(); ++unit) {
     units_of_spec_.resize(std::max(units_of_spec_.size(), static_cast<size_t>(units[unit].spec) + 1));
-    units_of_spec_[static_cast<size_t>(units[unit].spec)].push_back(static_cast<int>(unit));
+    units_of_spec_[units[unit].spec].push_back(static_cast<int>(unit));
   }
   if (sum_ == nullptr) return;
   const absl::Span<const ExchangeBucket> buckets = sum_->buckets();
@@ -76,7 +76,7 @@ void GradientExchange::Begin() {
 void GradientExchange::StartShard(int shard, Tensor total) { accumulator_.Start(shard, std::move(total)); }
 
 void GradientExchange::FinishTensor(int shard, int spec, bool sends) {
-  for (int unit : units_of_spec_[static_cast<size_t>(spec)]) FinishUnit(shard, unit);
+  for (int unit : units_of_spec_[spec]) FinishUnit(shard, unit);
   if (sends) Advance();
 }
 
@@ -85,7 +85,7 @@ void GradientExchange::FinishUnit(int shard, int unit) {
 }
 
 void GradientExchange::UnitIsFinal(int unit) {
-  for (int bucket : buckets_of_unit_[static_cast<size_t>(unit)]) open_units_[static_cast<size_t>(bucket)].fetch_sub(1);
+  for (int bucket : buckets_of_unit_[unit]) open_units_[bucket].fetch_sub(1);
 }
 
 void GradientExchange::FinishShard(int shard) {
@@ -95,7 +95,7 @@ void GradientExchange::FinishShard(int shard) {
 
 absl::Status GradientExchange::SendFinalBuckets() {
   const int64_t buckets = static_cast<int64_t>(sum_->buckets().size());
-  while (sum_->started() < buckets && sum_->HasRoom() && open_units_[static_cast<size_t>(sum_->started())] == 0) {
+  while (sum_->started() < buckets && sum_->HasRoom() && open_units_[sum_->started()] == 0) {
     ++counts_.buckets;
     counts_.early_buckets += open_shards_ > 0 ? 1 : 0;
     RETURN_IF_ERROR(sum_->Start(accumulator_.Sums()));

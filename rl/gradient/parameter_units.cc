@@ -14,7 +14,7 @@ constexpr int64_t kLargestUnit = int64_t{1} << 20;  // floats: 4 MiB
 std::vector<ParameterUnit> MakeParameterUnits(const FlatLayout& layout) {
   std::vector<ParameterUnit> units;
   for (int index = 0; index < static_cast<int>(layout.specs.size()); ++index) {
-    const ParameterSpec& spec = layout.specs[static_cast<size_t>(index)];
+    const ParameterSpec& spec = layout.specs[index];
     if (!spec.by_rows || spec.size <= kLargestUnit) {
       units.push_back({index, spec.offset, spec.size});
       continue;
@@ -36,7 +36,7 @@ std::vector<TensorExtent> UnitExtents(const std::vector<ParameterUnit>& units) {
 
 std::vector<ParameterUnit> UnitsOf(int rank, const Ownership& ownership, const std::vector<ParameterUnit>& units) {
   std::vector<ParameterUnit> owned;
-  for (const Piece& piece : ownership.PiecesOf(rank)) owned.push_back(units[static_cast<size_t>(piece.tensor)]);
+  for (const Piece& piece : ownership.PiecesOf(rank)) owned.push_back(units[piece.tensor]);
   return owned;
 }
 
@@ -46,7 +46,7 @@ std::vector<Digest> TensorDigests(const std::vector<ParameterUnit>& units, const
   for (size_t begin = 0; begin < units.size();) {
     size_t end = begin + 1;
     while (end < units.size() && units[end].spec == units[begin].spec) ++end;
-    Digest& digest = digests[static_cast<size_t>(units[begin].spec)];
+    Digest& digest = digests[units[begin].spec];
     if (end - begin == 1) {
       digest = unit_digests[begin];
     } else {

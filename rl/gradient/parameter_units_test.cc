@@ -22,8 +22,8 @@ TEST(ParameterUnitsTest, AreWholeTensorsExceptForBigOnesByRows) {
   std::vector<int> units_of_spec(layout.specs.size());
   int64_t end = 0;
   for (const ParameterUnit& unit : MakeParameterUnits(layout)) {
-    const ParameterSpec& spec = layout.specs[static_cast<size_t>(unit.spec)];
-    const int64_t begin = units_of_spec[static_cast<size_t>(unit.spec)]++ == 0 ? spec.offset : end;
+    const ParameterSpec& spec = layout.specs[unit.spec];
+    const int64_t begin = units_of_spec[unit.spec]++ == 0 ? spec.offset : end;
     EXPECT_EQ(unit.offset, begin) << spec.name;
     end = unit.offset + unit.size;
     if (spec.name != "embedding") {

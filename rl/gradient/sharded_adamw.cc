@@ -13,7 +13,7 @@ void ShardedAdamW::Reset(const FlatLayout& layout, const std::vector<ParameterUn
   int64_t begin = 0;
   units_.clear();
   for (const ParameterUnit& unit : units) {
-    const ParameterSpec& spec = layout.specs[static_cast<size_t>(unit.spec)];
+    const ParameterSpec& spec = layout.specs[unit.spec];
     units_.push_back({.spec = unit.spec,
                       .offset = unit.offset,
                       .size = unit.size,
@@ -54,8 +54,7 @@ std::optional<ShardedOptimizer::Damage> ShardedAdamW::FindCorruption(absl::Span<
     for (int64_t k = 0; k < unit.size; ++k) {
       const int64_t place = unit.offset + k;
       const size_t moment = static_cast<size_t>(unit.begin + k);
-      const float weight = parameters[static_cast<size_t>(place)], first = moments_[0][moment],
-                  second = moments_[1][moment];
+      const float weight = parameters[place], first = moments_[0][moment], second = moments_[1][moment];
       if (!std::isfinite(second)) return Damage{unit.spec, place, "second moment of ", second, remedy};
       if (!std::isfinite(first)) return Damage{unit.spec, place, "first moment of ", first, remedy};
       if (!(std::fabs(weight) <= kLargestMagnitude)) return Damage{unit.spec, place, "", weight, remedy};

@@ -27,7 +27,7 @@ void ShardedMuonGrokfast::Reset(const FlatLayout& layout, const std::vector<Para
   int64_t end[kGroups] = {};
   units_.clear();
   for (const ParameterUnit& of : units) {
-    const ParameterSpec& spec = layout.specs[static_cast<size_t>(of.spec)];
+    const ParameterSpec& spec = layout.specs[of.spec];
     Unit unit = {.spec = of.spec, .offset = of.offset, .size = of.size};
     unit.decays = Decays(spec, config_.weight_decay_on);
     unit.rate_factor = RateFactorOf(spec.name, factors);
@@ -102,10 +102,10 @@ std::optional<ShardedOptimizer::Damage> ShardedMuonGrokfast::FindCorruption(absl
       const int64_t place = unit.offset + k;
       for (size_t group = 0; group < kGroups; ++group) {
         if (!unit.has(group)) continue;
-        const float value = state_[group][static_cast<size_t>(unit.begin[group] + k)];
+        const float value = state_[group][unit.begin[group] + k];
         if (!std::isfinite(value)) return Damage{unit.spec, place, kNames[group], value, remedy};
       }
-      const float weight = parameters[static_cast<size_t>(place)];
+      const float weight = parameters[place];
       if (!(std::fabs(weight) <= kLargestMagnitude)) return Damage{unit.spec, place, "", weight, remedy};
     }
   }

@@ -84,15 +84,12 @@ Doubles NewtonSchulz(const Doubles& g, int64_t rows, int64_t width) {
   for (const double value : g) squares += value * value;
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < width; ++j) {
-      x[static_cast<size_t>(is_tall ? j * c + i : i * c + j)] =
-          g[static_cast<size_t>(i * width + j)] / std::max(std::sqrt(squares), 1e-7);
+      x[is_tall ? j * c + i : i * c + j] = g[i * width + j] / std::max(std::sqrt(squares), 1e-7);
     }
   }
   for (int step = 0; step < 5; ++step) {
     Doubles a(static_cast<size_t>(r * r)), b(a.size()), y(x.size());
-    const auto at = [](Doubles& m, int64_t stride, int64_t i, int64_t j) -> double& {
-      return m[static_cast<size_t>(i * stride + j)];
-    };
+    const auto at = [](Doubles& m, int64_t stride, int64_t i, int64_t j) -> double& { return m[i * stride + j]; };
     for (int64_t i = 0; i < r; ++i) {
       for (int64_t j = 0; j < r; ++j) {
         for (int64_t k = 0; k < c; ++k) at(a, r, i, j) += at(x, c, i, k) * at(x, c, j, k);
@@ -115,7 +112,7 @@ Doubles NewtonSchulz(const Doubles& g, int64_t rows, int64_t width) {
   Doubles result(g.size());
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < width; ++j) {
-      result[static_cast<size_t>(i * width + j)] = x[static_cast<size_t>(is_tall ? j * c + i : i * c + j)];
+      result[i * width + j] = x[is_tall ? j * c + i : i * c + j];
     }
   }
   return result;
@@ -306,8 +303,8 @@ TEST(MuonGrokfastTest, ADamagedNumberIsNamed) {
   for (const int spec : {0, 4}) {
     Muon muon(TestConfig());
     std::vector<float> bad = gradient;
-    const int64_t place = muon.layout.specs[static_cast<size_t>(spec)].offset + 1;
-    bad[static_cast<size_t>(place)] = std::numeric_limits<float>::infinity();
+    const int64_t place = muon.layout.specs[spec].offset + 1;
+    bad[place] = std::numeric_limits<float>::infinity();
     EXPECT_FALSE(muon.Step(1, bad, kMuonRate));
     const auto damage = muon.optimizer->FindCorruption(muon.weights);
     ASSERT_TRUE(damage);

@@ -39,7 +39,7 @@ StepGradient::StepGradient(const Policy& policy, const ShardMap& shards, const s
       unordered_(policy.layout().total, comm, pool) {}
 
 PassWorkspace* StepGradient::WorkspaceOf(int worker) {
-  auto& workspace = workspaces_[static_cast<size_t>(worker)];
+  auto& workspace = workspaces_[worker];
   if (workspace == nullptr) workspace = policy_.NewWorkspace(memory_, Team(helpers_, worker));
   return workspace.get();
 }
@@ -59,7 +59,7 @@ void StepGradient::OnEveryShard(int64_t shards, const std::function<void(int64_t
 
 void StepGradient::ForEachShard(const std::vector<ShardInput>& inputs, const ShardWork& work) {
   OnEveryShard(static_cast<int64_t>(inputs.size()),
-               [&](int64_t index, int worker) { work(inputs[static_cast<size_t>(index)], WorkspaceOf(worker)); });
+               [&](int64_t index, int worker) { work(inputs[index], WorkspaceOf(worker)); });
 }
 
 absl::StatusOr<PassResult> StepGradient::Accumulate(const ShardPass& pass, const ShardInput& input, int worker,
@@ -96,7 +96,7 @@ absl::StatusOr<std::vector<PassResult>> StepGradient::ComputeInOrder(const Shard
   OnEveryShard(
       static_cast<int64_t>(order.size()),
       [&](int64_t place, int worker) {
-        const int shard = order[static_cast<size_t>(place)];
+        const int shard = order[place];
         const size_t index = static_cast<size_t>(shard - first);
         absl::StatusOr<PassResult> result = AccumulateShardOf(pass, shard, inputs[index], worker);
         status[index] = result.status();
@@ -118,7 +118,7 @@ absl::StatusOr<std::vector<PassResult>> StepGradient::ComputeInAnyOrder(const Sh
   RETURN_IF_ERROR(unordered_.Compute(
       SharesOf(policy_, inputs, pool_.threads()),
       [&](int64_t share, const ShardInput& input, int worker, Tensor& total) -> absl::Status {
-        ASSIGN_OR_RETURN(results[static_cast<size_t>(share)],
+        ASSIGN_OR_RETURN(results[share],
                          Accumulate(pass, input, worker, {.total = total.mutable_data<float>().data()}));
         return absl::OkStatus();
       }));
@@ -171,7 +171,7 @@ absl::StatusOr<double> StepGradient::Norm() {
     for (double sum : blocks[unit]) {
       if (!(sum <= kLargestMagnitude * kLargestMagnitude)) {
         return absl::InternalError(absl::StrCat(
-            "the gradient of ", policy_.layout().specs[static_cast<size_t>(units_[unit].spec)].name,
+            "the gradient of ", policy_.layout().specs[units_[unit].spec].name,
             std::isfinite(sum) ? " is greater than any loss can produce: a norm of " : " is not finite: a norm of ",
             std::sqrt(sum), "; no weight was changed"));
       }
@@ -221,8 +221,7 @@ std::vector<ShardInput> SharesOf(const Policy& policy, const std::vector<ShardIn
   for (const ShardInput& input : inputs) {
     for (const EpisodeGroup& group : input) {
       const int64_t work = work_of(group), middle = before + work / 2;
-      result[static_cast<size_t>(std::min<int64_t>(shares - 1, middle * shares / std::max<int64_t>(all, 1)))].push_back(
-          group);
+      result[std::min<int64_t>(shares - 1, middle * shares / std::max<int64_t>(all, 1))].push_back(group);
       before += work;
     }
   }

@@ -69,7 +69,7 @@ absl::Status Updater::Apply(double gradient_norm, double learning_rate, absl::st
     policy_.Refresh(pool_, update);
   } else {
     pool_.ForEach(static_cast<int64_t>(owned_.size()), [&](int64_t index, int) {
-      const ParameterUnit& unit = owned_[static_cast<size_t>(index)];
+      const ParameterUnit& unit = owned_[index];
       update(unit.offset, unit.size);
     });
   }
@@ -85,7 +85,7 @@ absl::Status Updater::DamageOf(double learning_rate, absl::string_view rate_key)
   const std::optional<ShardedOptimizer::Damage> damage = optimizer_->FindCorruption(policy_.parameters());
   if (!damage)
     return absl::InternalError("an invalid number of the update is valid when it is read again: memory is corrupted");
-  const ParameterSpec& spec = policy_.layout().specs[static_cast<size_t>(damage->spec)];
+  const ParameterSpec& spec = policy_.layout().specs[damage->spec];
   return absl::InternalError(absl::StrCat("the update makes ", damage->of, "element ", damage->place - spec.offset,
                                           " of ", spec.name, " ", damage->value, ", so this step is discarded: lower ",
                                           rate_key, " (", learning_rate, " in this step), or ", damage->remedy));

@@ -28,7 +28,7 @@ std::optional<size_t> OwnIndexOf(int64_t n, const StepShape& shape, size_t own_e
 std::vector<SequenceSize> SizesOf(const Signals& signal_N, const MinibatchPart& part) {
   std::vector<SequenceSize> sizes;
   for (size_t i = 0; i < part.episodes.size(); ++i) {
-    SequenceSize& size = sizes.emplace_back(signal_N[static_cast<size_t>(part.episodes[i])].size);
+    SequenceSize& size = sizes.emplace_back(signal_N[part.episodes[i]].size);
     if (part.has_decisions()) size.num_tokens = static_cast<int64_t>(part.decisions[i].size());
   }
   return sizes;
@@ -74,7 +74,7 @@ absl::StatusOr<bool> HasAdvantage(const StepAdvantages& advantages, const StepBa
   const std::vector<int64_t>& episodes = minibatch.part.episodes;
   if (!minibatch.part.has_decisions()) {
     return std::any_of(episodes.begin(), episodes.end(),
-                       [&](int64_t n) { return advantages.signal_N[static_cast<size_t>(n)].has_advantage; });
+                       [&](int64_t n) { return advantages.signal_N[n].has_advantage; });
   }
   std::vector<int64_t> any = {0};
   for (size_t at = 0; at < minibatch.mask_NT.size(); ++at) {
@@ -105,7 +105,7 @@ absl::StatusOr<double> EntropyThreshold(double top_entropy_quantile, const Signa
   std::vector<std::vector<double>> entropy_NT(batch.episode_N.size());
   tools->Score(tools->parts.policy(), minibatch.inputs,
                [&](int64_t episode, absl::Span<const float>, absl::Span<const float> entropy_T) {
-                 entropy_NT[static_cast<size_t>(episode)].assign(entropy_T.begin(), entropy_T.end());
+                 entropy_NT[episode].assign(entropy_T.begin(), entropy_T.end());
                });
   WireWriter mine;
   for (size_t i = 0; i < entropy_NT.size(); ++i) {

@@ -46,7 +46,7 @@ void ScoreBehaviour(StepTools* tools, StepBatch* batch) {
         tools->parts.policy().ScoreBehaviour(
             input,
             [&](int64_t index, absl::Span<const float> logprob_T) {
-              episode_N[static_cast<size_t>(index)].behaviour_logprobs.assign(logprob_T.begin(), logprob_T.end());
+              episode_N[index].behaviour_logprobs.assign(logprob_T.begin(), logprob_T.end());
             },
             workspace);
       });
@@ -64,7 +64,7 @@ void ScoreReference(const StepPlan& plan, StepTools* tools, StepBatch* batch) {
   }
   tools->Score(*tools->reference, tools->InputsOf(*batch),
                [batch](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float>) {
-                 EpisodeRecord& episode = batch->episode_N[static_cast<size_t>(index)];
+                 EpisodeRecord& episode = batch->episode_N[index];
                  episode.ref_logprobs = OnDrawn(episode.decisions, logprob_T);
                });
 }
@@ -74,7 +74,7 @@ void ScorePolicy(StepTools* tools, StepBatch* batch) {
   if (HasAllLogprobs(*batch)) return;
   tools->Score(tools->parts.policy(), tools->InputsOf(*batch),
                [batch](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T) {
-                 SetIfLacking(logprob_T, entropy_T, &batch->episode_N[static_cast<size_t>(index)]);
+                 SetIfLacking(logprob_T, entropy_T, &batch->episode_N[index]);
                });
 }
 

@@ -14,12 +14,12 @@ void AppendGroup(const StepBatch& batch, absl::Span<const int64_t> episodes, Sha
   const StepShape& shape = batch.shape;
   const int64_t p = episodes[0] / shape.generations - shape.first_prompt;
   EpisodeGroup group;
-  group.task = &batch.task_P[static_cast<size_t>(p)];
+  group.task = &batch.task_P[p];
   group.step = shape.number;
   group.phase = shape.phase;
   for (const int64_t episode : episodes) {
     group.index_G.push_back(episode - shape.first_prompt * shape.generations);
-    group.episode_G.push_back(&batch.episode_N[static_cast<size_t>(group.index_G.back())]);
+    group.episode_G.push_back(&batch.episode_N[group.index_G.back()]);
   }
   input->push_back(std::move(group));
 }

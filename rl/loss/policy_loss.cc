@@ -30,7 +30,7 @@ struct Context {
 };
 
 bool IsForking(const Sequence& sequence, const LossOptions& options, double entropy_threshold, int64_t t) {
-  return options.top_entropy_quantile >= 1.0 || sequence.entropy_T[static_cast<size_t>(t)] >= entropy_threshold;
+  return options.top_entropy_quantile >= 1.0 || sequence.entropy_T[t] >= entropy_threshold;
 }
 
 void MakeShared(Context* c) {
@@ -39,8 +39,7 @@ void MakeShared(Context* c) {
   if (ClipOf(c->options) == Clip::kGmpo) {
     std::vector<uint8_t> in_mean_T(T, 0);
     for (int64_t t = 0; t < sequence.size(); ++t) {
-      in_mean_T[static_cast<size_t>(t)] =
-          sequence.Counts(t) && IsForking(sequence, c->options, c->entropy_threshold, t) ? 1 : 0;
+      in_mean_T[t] = sequence.Counts(t) && IsForking(sequence, c->options, c->entropy_threshold, t) ? 1 : 0;
     }
     c->shared = GeometricRatioOf(c->log_ratio_T, in_mean_T, sequence.advantage, c->options);
   }
@@ -48,7 +47,7 @@ void MakeShared(Context* c) {
   std::vector<double> difference_T(T, 0.0);
   c->shared.slope_T.assign(T, 1.0);
   for (int64_t t = 0; t < sequence.size(); ++t) {
-    if (sequence.Counts(t)) difference_T[static_cast<size_t>(t)] = sequence.logprob_T[t] - sequence.ref_logprob_T[t];
+    if (sequence.Counts(t)) difference_T[t] = sequence.logprob_T[t] - sequence.ref_logprob_T[t];
   }
   c->reference_log_ratio = kernels::TreeSum(difference_T);
 }

@@ -173,7 +173,7 @@ Minibatch RandomMinibatch() {
 RC_GTEST_PROP(PolicyLossTest, OfASequenceDoesNotDependOnOtherSequences, ()) {
   // Each sequence has the same bits in every order of evaluation.
   const Minibatch batch = RandomMinibatch();
-  const LossOptions options = OptionsOf(AllTypes()[static_cast<size_t>(*rc::gen::inRange(0, 9))]);
+  const LossOptions options = OptionsOf(AllTypes()[*rc::gen::inRange(0, 9)]);
   const auto loss_of = [&](size_t n) {
     return PolicyLoss({batch.new_NT[n], batch.old_NT[n], {}, {}, {}, batch.advantage_N[n]}, options, kNormalizer);
   };
@@ -189,7 +189,7 @@ RC_GTEST_PROP(PolicyLossTest, OfASequenceDoesNotDependOnOtherSequences, ()) {
 
 RC_GTEST_PROP(PolicyLossTest, GivesNoPolicyGradientWithoutAnAdvantage, ()) {
   const Minibatch batch = RandomMinibatch();
-  const LossOptions options = OptionsOf(AllTypes()[static_cast<size_t>(*rc::gen::inRange(0, 9))]);
+  const LossOptions options = OptionsOf(AllTypes()[*rc::gen::inRange(0, 9)]);
   const SequenceLoss loss = PolicyLoss({batch.new_NT[0], batch.old_NT[0], {}, {}, {}, 0.0}, options, kNormalizer);
   RC_ASSERT(loss.loss == 0.0);
   for (double d : loss.dloss_dlogprob_T) RC_ASSERT(d == 0.0);

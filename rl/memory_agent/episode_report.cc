@@ -101,7 +101,7 @@ std::string RewardLine(const MemoryTask& task, const EpisodeReport& report) {
 std::string TranscriptOf(const MemoryTask& task, const EpisodeReport& report) {
   std::string text =
       absl::StrFormat("stage %d, %d operations, about \"%s\"", task.stage, report.decision_T.size(), task.query());
-  if (task.stage == kMemoryStages) absl::StrAppend(&text, "; plan: ", kPlans[static_cast<size_t>(task.plan)]);
+  if (task.stage == kMemoryStages) absl::StrAppend(&text, "; plan: ", kPlans[task.plan]);
   text += '\n';
   for (size_t t = 0; t < report.decision_T.size(); ++t) {
     const DecisionReport& decision = report.decision_T[t];

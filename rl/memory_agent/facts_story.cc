@@ -19,7 +19,7 @@ constexpr size_t kThingsOfStory = 6;
 // Of what can happen next, how often it does, relative to the others.
 constexpr int kNew = 4, kMoved = 1, kGone = 2, kTalk = 1;
 
-absl::string_view ThingOf(int32_t thing) { return kThings[static_cast<size_t>(thing)]; }
+absl::string_view ThingOf(int32_t thing) { return kThings[thing]; }
 
 std::string BeginOf(int32_t thing) { return absl::StrCat("The ", ThingOf(thing), " is "); }
 
@@ -49,10 +49,10 @@ class Story {
     return drawn - is_moved < is_gone ? Gone() : Talk();
   }
 
-  FactMessage Talk() { return {Kind::kTalk, things_[static_cast<size_t>(Below(things_.size()))]}; }
+  FactMessage Talk() { return {Kind::kTalk, things_[Below(things_.size())]}; }
 
   FactMessage Question() {
-    const auto& [thing, place] = known_[static_cast<size_t>(Below(known_.size()))];
+    const auto& [thing, place] = known_[Below(known_.size())];
     return {Kind::kQuestion, thing, place};
   }
 
@@ -64,7 +64,7 @@ class Story {
     return {Kind::kPlace, known_.back().first, known_.back().second};
   }
   FactMessage Moved() {
-    auto& [thing, place] = known_[static_cast<size_t>(Below(known_.size()))];
+    auto& [thing, place] = known_[Below(known_.size())];
     place = static_cast<int32_t>((place + 1 + Below(kNumPlaces - 1)) % kNumPlaces);
     return {Kind::kPlace, thing, place};
   }

@@ -101,8 +101,7 @@ MemoryOperation FactsWorld::Solution(int64_t t, const EpisodeMemory& memory) con
 
 FactsAnswer FactsWorld::Answer(const EpisodeMemory& memory) const {
   const FactMessage& question = message_T_.back();
-  FactsAnswer answer = {.question = TextOf(question),
-                        .expected = std::string(kPlaces[static_cast<size_t>(question.place)])};
+  FactsAnswer answer = {.question = TextOf(question), .expected = std::string(kPlaces[question.place])};
   for (const data::ContextItem& item : memory.memory().buffer().Context()) {
     std::string place = PlaceIn(item.content, question.thing);
     if (!place.empty()) answer.answered = std::move(place);

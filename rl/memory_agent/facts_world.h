@@ -53,7 +53,7 @@ class FactsWorld {
   FactsAnswer Answer(const EpisodeMemory& memory) const;
 
  private:
-  const FactMessage& MessageAt(int64_t t) const { return message_T_[static_cast<size_t>(t)]; }
+  const FactMessage& MessageAt(int64_t t) const { return message_T_[t]; }
   void Read(int64_t t, EpisodeMemory& memory) const;
   // Returns the id of the first stored text about the message's thing; "" if there is none.
   static std::string KnownId(const FactMessage& message, const EpisodeMemory& memory);

@@ -48,7 +48,7 @@ RC_GTEST_PROP(FactsStoryProperty, TheQuestionIsAboutSomethingThatWasToldLongAgoA
   const int64_t told = length - kQuestionTurns - kFactsLastTalk;
   std::map<int32_t, int32_t> place_of;
   for (int64_t t = 0; t < length; ++t) {
-    const FactMessage& message = message_T[static_cast<size_t>(t)];
+    const FactMessage& message = message_T[t];
     if (t == 0) RC_ASSERT(message.kind == Kind::kPlace);
     RC_ASSERT(t < told || message.kind == (t < length - kQuestionTurns ? Kind::kTalk : Kind::kQuestion));
     const auto known = place_of.find(message.thing);
@@ -144,7 +144,7 @@ TEST(FactsStateTest, HasTheMessageAndWhatIsStoredAboutIt) {
   const MemoryTask task = FactsTask(0);
   SimulatedEpisode episode(config, kSeed, task, 0);
   const std::string end = "; total_steps: " + std::to_string(task.message_T.size()) +
-                          "; plan: " + std::string(kPlans[static_cast<size_t>(task.plan)]) + "; message: ";
+                          "; plan: " + std::string(kPlans[task.plan]) + "; message: ";
   EXPECT_EQ(episode.StateText(),
             "operation: pending; step: 0" + end + TextOf(task.message_T[0]) + "; known: False; stored: 0");
   episode.Act(kAdd);

@@ -171,7 +171,7 @@ TEST_F(FactsRecordTest, HasWhatIsAskedAndAnsweredInTheThirdStage) {
   // The last of the states' messages that names a place says the same.
   std::string said;
   const std::string begin = "message: The " + question.substr(13, question.size() - 14) + " is ";
-  for (int64_t row = 0; tables.Find("decisions")->Values<int64_t>(3)[static_cast<size_t>(row)] == 0; ++row) {
+  for (int64_t row = 0; tables.Find("decisions")->Values<int64_t>(3)[row] == 0; ++row) {
     const std::string state(tables.Find("decisions")->String(6, row));
     const size_t at = state.find(begin);
     if (at != state.npos) said = state.substr(at + begin.size(), state.find('.', at) - at - begin.size());

@@ -17,7 +17,7 @@ std::vector<int32_t> DrawDistinct(uint64_t seed, Purpose purpose, DrawAt at, int
   for (int32_t i = 0; i < count; ++i) {
     at.token = static_cast<uint64_t>(i);
     const uint64_t j = static_cast<uint64_t>(i) + DrawBelow(seed, purpose, at, static_cast<uint64_t>(n - i));
-    std::swap(numbers[static_cast<size_t>(i)], numbers[static_cast<size_t>(j)]);
+    std::swap(numbers[i], numbers[j]);
   }
   numbers.resize(static_cast<size_t>(count));
   return numbers;

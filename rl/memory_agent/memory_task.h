@@ -54,7 +54,7 @@ struct MemoryTask {
 
   bool is_about_facts() const { return !message_T.empty(); }
 
-  absl::string_view note(size_t index) const { return kNotes[static_cast<size_t>(note_S[index])]; }
+  absl::string_view note(size_t index) const { return kNotes[note_S[index]]; }
   absl::string_view query() const {
     return is_about_facts() ? kThings[static_cast<size_t>(message_T.back().thing)] : QueryFor(note(0));
   }

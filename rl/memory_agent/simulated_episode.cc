@@ -64,7 +64,7 @@ std::string SimulatedEpisode::StateText() const {
   state.emplace_back("step", turn());
   if (task_.stage == kMemoryStages) {
     state.emplace_back("total_steps", num_steps_);
-    state.emplace_back("plan", std::string(kPlans[static_cast<size_t>(task_.plan)]));
+    state.emplace_back("plan", std::string(kPlans[task_.plan]));
   }
   if (const auto* const facts = std::get_if<FactsWorld>(&world_)) {
     facts->Describe(turn(), memory_, &state);

@@ -38,7 +38,7 @@ TEST_F(SimulatedEpisodeTest, TheStateBeforeAnOperationIsPendingAndDoesNotDependO
   SimulatedEpisode one = Begin(1), two = Begin(2), three = Begin(3);
   EXPECT_EQ(one.StateText(), "operation: pending; context: training");
   EXPECT_EQ(two.StateText(), "operation: pending; step: 0");
-  const std::string plan(kPlans[static_cast<size_t>(TaskOfStage(3).plan)]);
+  const std::string plan(kPlans[TaskOfStage(3).plan]);
   const std::string rest = "; total_steps: " + std::to_string(three.num_steps()) + "; plan: " + plan + "; history: ";
   EXPECT_EQ(three.StateText(), "operation: pending; step: 0" + rest + "[]");
   three.Act(MemoryOperation::kAdd);

@@ -38,7 +38,7 @@ std::string GrowthActions::NameOf(int64_t number) const {
     case GrowthActionKind::kWait:
       return "WAIT";
     case GrowthActionKind::kGerminate:
-      return absl::StrCat("GERMINATE_", absl::AsciiStrToUpper(blueprint_B_[static_cast<size_t>(action.blueprint)]));
+      return absl::StrCat("GERMINATE_", absl::AsciiStrToUpper(blueprint_B_[action.blueprint]));
     case GrowthActionKind::kFossilize:
       return "FOSSILIZE";
     case GrowthActionKind::kCull:
@@ -51,7 +51,7 @@ std::vector<uint8_t> GrowthActions::Mask(const TrainingSignals& signals, const G
                                          int64_t germinated) const {
   std::vector<uint8_t> allowed_A(static_cast<size_t>(size()), 0);
   const auto allow = [&](const GrowthAction& action, bool is_allowed) {
-    allowed_A[static_cast<size_t>(NumberOf(action))] = is_allowed ? 1 : 0;
+    allowed_A[NumberOf(action)] = is_allowed ? 1 : 0;
   };
   allow({GrowthActionKind::kWait}, true);
   const bool germinates = !report.seed && report.embargo_epochs == 0 && germinated < models::kMostSeeds &&

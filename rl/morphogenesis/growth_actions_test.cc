@@ -26,7 +26,7 @@ std::string Allowed(const TrainingSignals& signals, const GrowthReport& report, 
   const std::vector<uint8_t> mask = actions.Mask(signals, report, germinated);
   std::string allowed = mask[0] != 0 ? "W" : "";
   int germinates = 0;
-  for (int64_t a = 1; a <= actions.blueprints(); ++a) germinates += mask[static_cast<size_t>(a)];
+  for (int64_t a = 1; a <= actions.blueprints(); ++a) germinates += mask[a];
   EXPECT_TRUE(germinates == 0 || germinates == 5);
   if (germinates > 0) allowed += "G";
   if (mask[6] != 0) allowed += "F";

@@ -52,7 +52,7 @@ ChooseGrowth HeuristicChoices(const GrowthActions& actions) {
                                                                                  const GrowthReport& report) {
     const int64_t action = actions.NumberOf(controller->Decide(state.signals, report).action);
     // The slot's embargo may be longer than the controller's own, and the episode may have had all its seeds.
-    return GrowthChoice{.action = state.allowed_A[static_cast<size_t>(action)] != 0 ? action : 0};
+    return GrowthChoice{.action = state.allowed_A[action] != 0 ? action : 0};
   };
 }
 

@@ -97,7 +97,7 @@ absl::StatusOr<GrowthOutcome> OutcomeOf(const GrowthRules& rules, const PlayedGr
     const GrowthReport& report = played.report_T1[t];
     ASSIGN_OR_RETURN(GrowthState state, episode.Observe(report));
     const int32_t action = played.action_T[t];
-    if (action < 0 || action >= rules.actions.size() || state.allowed_A[static_cast<size_t>(action)] == 0) {
+    if (action < 0 || action >= rules.actions.size() || state.allowed_A[action] == 0) {
       return absl::DataLossError(absl::StrCat("the action ", action, " after epoch ", t + 1, " is not allowed there"));
     }
     FeatureDecisions& decisions = outcome.decisions;

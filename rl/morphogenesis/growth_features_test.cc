@@ -102,7 +102,7 @@ TEST(GrowthFeaturesTest, TheBlueprintIsThatOfTheAction) {
     GrowthReport report = Growing();
     report.seed->blueprint = blueprint;
     const std::vector<float> features = Of(Signals(), report);
-    for (int64_t i = 0; i < 5; ++i) EXPECT_EQ(features[static_cast<size_t>(30 + i)], i == blueprint ? 1 : 0);
+    for (int64_t i = 0; i < 5; ++i) EXPECT_EQ(features[30 + i], i == blueprint ? 1 : 0);
   }
 }
 

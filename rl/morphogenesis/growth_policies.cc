@@ -38,7 +38,7 @@ int64_t HeuristicController::NextBlueprint() {
   for (size_t tried = 0; tried < turn_B_.size(); ++tried) {
     const int64_t blueprint = turn_B_[next_];
     next_ = (next_ + 1) % turn_B_.size();
-    if (penalty_B_[static_cast<size_t>(blueprint)] < options_.most_penalty) return blueprint;
+    if (penalty_B_[blueprint] < options_.most_penalty) return blueprint;
   }
   return std::min_element(penalty_B_.begin(), penalty_B_.end()) - penalty_B_.begin();
 }
@@ -81,7 +81,7 @@ HeuristicDecision HeuristicController::Decide(const TrainingSignals& signals, co
   HeuristicDecision decision = report.seed ? DecideOnSeed(*report.seed) : DecideToGerminate(signals);
   if (decision.action.kind == GrowthActionKind::kCull) {
     if (report.seed->age < models::kMinCullAge) return {{}, 1, "the seed is too young to be removed"};
-    penalty_B_[static_cast<size_t>(report.seed->blueprint)] += options_.cull_penalty;
+    penalty_B_[report.seed->blueprint] += options_.cull_penalty;
     epochs_since_cull_ = 0;
   }
   return decision;

@@ -11,8 +11,8 @@ namespace {
 std::string SeedText(const GrowthRules& rules, const GrowthReport& report) {
   if (!report.seed) return report.embargo_epochs > 0 ? absl::StrCat("embargo, ", report.embargo_epochs) : "-";
   const SeedReport& seed = *report.seed;
-  std::string text = absl::StrCat(rules.actions.blueprint_names()[static_cast<size_t>(seed.blueprint)], " ",
-                                  models::NameOf(seed.stage), " ", seed.epochs_in_stage);
+  std::string text = absl::StrCat(rules.actions.blueprint_names()[seed.blueprint], " ", models::NameOf(seed.stage), " ",
+                                  seed.epochs_in_stage);
   if (seed.alpha > 0) absl::StrAppend(&text, absl::StrFormat(" alpha %.2f", seed.alpha));
   if (seed.counterfactual) absl::StrAppend(&text, absl::StrFormat(" contributes %+.2f", *seed.counterfactual));
   return text;

@@ -40,8 +40,8 @@ absl::StatusOr<std::vector<PlayedGrowth>> GrowthWorkload::PlayAll(const std::vec
   const GrowthParts parts = {run_.config.morphogenesis, rules_, examples_};
   std::vector<absl::StatusOr<PlayedGrowth>> played_N(games.size(), absl::UnknownError("not played"));
   run_.pool.ForEach(static_cast<int64_t>(games.size()), [&](int64_t n, int) {
-    const Game& game = games[static_cast<size_t>(n)];
-    played_N[static_cast<size_t>(n)] = PlayGrowth(parts, game.host_seed, game.choose);
+    const Game& game = games[n];
+    played_N[n] = PlayGrowth(parts, game.host_seed, game.choose);
   });
   played_hosts_ += static_cast<int64_t>(games.size());
   std::vector<PlayedGrowth> result;

@@ -156,7 +156,7 @@ absl::StatusOr<GrowthReport> HostGame::PlayEpoch(int64_t epoch) {
 
 absl::Status HostGame::Germinate(int64_t blueprint) {
   const std::string seed_id = absl::StrCat("seed_", num_germinated_ + 1);
-  const std::string& name = parts_.rules.actions.blueprint_names()[static_cast<size_t>(blueprint)];
+  const std::string& name = parts_.rules.actions.blueprint_names()[blueprint];
   RETURN_IF_ERROR(host_->Germinate(name, seed_id).status());
   blueprint_ = blueprint;
   ++num_germinated_;
@@ -217,7 +217,7 @@ absl::StatusOr<PlayedGrowth> PlayGrowth(const GrowthParts& parts, uint64_t host_
     ASSIGN_OR_RETURN(const GrowthReport report, game.PlayEpoch(epoch));
     ASSIGN_OR_RETURN(const GrowthState state, episode.Observe(report));
     const GrowthChoice choice = choose(state, report);
-    if (state.allowed_A[static_cast<size_t>(choice.action)] == 0) {
+    if (state.allowed_A[choice.action] == 0) {
       return absl::InternalError(absl::StrCat("the controller chose ", parts.rules.actions.NameOf(choice.action),
                                               " after epoch ", epoch, ", which is not allowed there"));
     }

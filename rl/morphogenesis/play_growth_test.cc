@@ -47,7 +47,7 @@ ChooseGrowth Prefers(const GrowthActions& actions, std::vector<GrowthAction> pre
   return [&actions, preferred](const GrowthState& state, const GrowthReport&) {
     for (const GrowthAction& action : preferred) {
       const int64_t number = actions.NumberOf(action);
-      if (state.allowed_A[static_cast<size_t>(number)] != 0) return GrowthChoice{.action = number};
+      if (state.allowed_A[number] != 0) return GrowthChoice{.action = number};
     }
     return GrowthChoice{};
   };

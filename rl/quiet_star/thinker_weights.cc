@@ -34,7 +34,7 @@ absl::StatusOr<models::TensorReader> OpenFrozen(const Config& config, const mode
   const models::DecoderLayout stored = models::MakeBaseLayout(decoder);
   ASSIGN_OR_RETURN(models::TensorReader read, models::OpenWeights(config.model.path, stored));
   return models::TensorReader([read, stored](int spec, absl::Span<float> values) {
-    const size_t size = static_cast<size_t>(stored.specs[static_cast<size_t>(spec)].size);
+    const size_t size = static_cast<size_t>(stored.specs[spec].size);
     std::fill(values.begin() + static_cast<int64_t>(size), values.end(), 0.0f);
     return read(spec, values.first(size));
   });
@@ -68,7 +68,7 @@ absl::StatusOr<std::vector<float>> Merge(const Config& config, const Thinker& th
   }
   models::MergeAdapters(grown, weights, absl::MakeSpan(merged).first(static_cast<size_t>(base.total)));
   const auto set_new_rows = [&](int spec, int new_rows) {
-    const ParameterSpec &from = own.specs[static_cast<size_t>(new_rows)], &to = base.specs[static_cast<size_t>(spec)];
+    const ParameterSpec &from = own.specs[new_rows], &to = base.specs[spec];
     CopyTensor(from, weights, merged.data() + to.offset + to.size - from.size);
   };
   set_new_rows(base.embedding, own.new_rows.embedding);

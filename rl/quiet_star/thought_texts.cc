@@ -162,7 +162,7 @@ std::string ThoughtTexts::Shown(absl::Span<const int32_t> tokens) const {
     while (end < tokens.size() && tokens[end] < first_thinking_token_) ++end;
     absl::StrAppend(&shown, tokenizer_->Decode(tokens.subspan(at, end - at)));
     for (; end < tokens.size() && tokens[end] >= first_thinking_token_; ++end) {
-      absl::StrAppend(&shown, models::kThinkingTokens[static_cast<size_t>(tokens[end] - first_thinking_token_)]);
+      absl::StrAppend(&shown, models::kThinkingTokens[tokens[end] - first_thinking_token_]);
     }
     at = end;
   }

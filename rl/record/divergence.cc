@@ -77,7 +77,7 @@ class Side {
   Bytes Column(size_t place, size_t column) const { return Values(place, columns_[column]); }
   // Null where the stream lacks the column.
   const ColumnSchema* Schema(size_t column) const {
-    return columns_[column] < 0 ? nullptr : &table_->schema().columns[static_cast<size_t>(columns_[column])];
+    return columns_[column] < 0 ? nullptr : &table_->schema().columns[columns_[column]];
   }
 
   std::string Name(size_t place, const std::vector<std::string>& tensor_names) const {
@@ -86,7 +86,7 @@ class Side {
     if (compared_.row_name) return compared_.row_name(*table_, rows_[place]);
     std::string name;
     for (size_t key = 0; key < keys_.size(); ++key) {
-      const ColumnSchema& column = table_->schema().columns[static_cast<size_t>(keys_[key])];
+      const ColumnSchema& column = table_->schema().columns[keys_[key]];
       absl::StrAppend(&name, name.empty() ? "" : " ", column.name, " ", ValueText(column, Key(place, key)));
     }
     return name;

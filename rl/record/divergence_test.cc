@@ -123,7 +123,7 @@ TEST(FirstDivergenceTest, LooksAtEveryColumnOfEveryStreamOfCompletions) {
         std::vector<std::byte> values(last.ValueBytes(each).begin(), last.ValueBytes(each).end());
         std::vector<int64_t> offsets(last.Offsets(each).begin(), last.Offsets(each).end());
         if (each == column && values.empty()) {  // one value instead of none
-          values.resize(static_cast<size_t>(SizeOf(table.schema().columns[static_cast<size_t>(each)].dtype)));
+          values.resize(static_cast<size_t>(SizeOf(table.schema().columns[each].dtype)));
           offsets.back() = 1;
         } else if (each == column) {
           values.back() ^= std::byte{1};
@@ -131,7 +131,7 @@ TEST(FirstDivergenceTest, LooksAtEveryColumnOfEveryStreamOfCompletions) {
         other.AppendStored(each, values, offsets);
       }
       EXPECT_TRUE(FirstDivergence(schema, stored, changed, kNames).has_value())
-          << table.schema().name << " " << table.schema().columns[static_cast<size_t>(column)].name;
+          << table.schema().name << " " << table.schema().columns[column].name;
     }
     StepTables shorter = StepWithEveryStream();
     shorter.tables.erase(shorter.tables.begin() + static_cast<std::ptrdiff_t>(stream));

@@ -20,7 +20,7 @@ struct TaskRecord {
 
 // Returns the task of an episode; `task_P` are consecutive prompts, including the episode's.
 inline const TaskRecord& TaskOf(absl::Span<const TaskRecord> task_P, const EpisodeRecord& episode) {
-  return task_P[static_cast<size_t>(episode.prompt - task_P.front().prompt)];
+  return task_P[episode.prompt - task_P.front().prompt];
 }
 
 struct StepRecord : StepResults {

@@ -100,7 +100,7 @@ class RowReader {
   void Read(T& value) {
     const uint8_t stored = table_->Row<uint8_t>(column_, row_)[0];
     if constexpr (std::is_same_v<T, bool>) {
-      const std::string& name = table_->schema().columns[static_cast<size_t>(column_)].name;
+      const std::string& name = table_->schema().columns[column_].name;
       if (stored > 1 && status_.ok()) status_ = Broken(absl::StrCat("its ", name, " is neither 0 nor 1"));
     }
     value = static_cast<T>(stored);

@@ -16,7 +16,7 @@ namespace {
 template <typename T>
 std::vector<T> Taken(const std::vector<T>& values, absl::Span<const int64_t> places) {
   std::vector<T> taken;
-  for (const int64_t place : places) taken.push_back(values[static_cast<size_t>(place)]);
+  for (const int64_t place : places) taken.push_back(values[place]);
   return taken;
 }
 
@@ -98,7 +98,7 @@ std::vector<EpisodeBatch> EpisodeLoader::Batches(int64_t epoch) const {
   for (const int64_t size : sizes) {
     std::vector<int64_t> places;
     for (int64_t i = 0; i < size; ++i) {
-      const std::vector<int64_t>& more = unit_U_[static_cast<size_t>(*unit++)];
+      const std::vector<int64_t>& more = unit_U_[*unit++];
       places.insert(places.end(), more.begin(), more.end());
     }
     std::sort(places.begin(), places.end());

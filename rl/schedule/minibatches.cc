@@ -24,7 +24,7 @@ std::vector<int64_t> BatchSizes(int64_t units, int64_t num_batches, int64_t batc
   std::vector<int64_t> sizes;
   if (num_batches > 0) {
     sizes.assign(static_cast<size_t>(num_batches), units / num_batches);
-    for (int64_t rest = units % num_batches; rest-- > 0;) ++sizes[static_cast<size_t>(rest)];
+    for (int64_t rest = units % num_batches; rest-- > 0;) ++sizes[rest];
     return sizes;
   }
   sizes.assign(static_cast<size_t>(units / batch_size), batch_size);

@@ -65,7 +65,7 @@ RC_GTEST_PROP(DealDecisionsTest, DealsEveryDecisionOnce, ()) {
     for (const DealtDecisions& episode : batch) {
       RC_ASSERT(std::is_sorted(episode.decisions.begin(), episode.decisions.end()));
       for (const int64_t decision : episode.decisions) {
-        RC_ASSERT(decision >= 0 && decision < decisions_N[static_cast<size_t>(episode.episode)]);
+        RC_ASSERT(decision >= 0 && decision < decisions_N[episode.episode]);
         seen.insert({episode.episode, decision});
       }
       size += episode.decisions.size();

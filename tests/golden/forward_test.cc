@@ -42,7 +42,7 @@ class RowComparison {
     const std::vector<double> golden = vectors_.Doubles(name);
     ForEachRow([&](int64_t row, int64_t padded) {
       for (int64_t i = 0; i < ours.width; ++i) {
-        errors_.Compare(kind, ours[row][i], golden[static_cast<size_t>(padded * ours.width + i)], kRow,
+        errors_.Compare(kind, ours[row][i], golden[padded * ours.width + i], kRow,
                         absl::StrCat(name, "[", padded, ",", i, "]"));
       }
     });
@@ -158,9 +158,9 @@ Errors EncodingErrors(const models::OlmoeModel& model, const Vectors& vectors) {
       double mean = 0;
       for (size_t t = 0; t < sequences[b].size(); ++t) {
         const int64_t padded = static_cast<int64_t>(b) * vectors.PaddedLength() + static_cast<int64_t>(t);
-        mean += golden[static_cast<size_t>(padded * config.hidden_size + i)] / static_cast<double>(sequences[b].size());
+        mean += golden[padded * config.hidden_size + i] / static_cast<double>(sequences[b].size());
       }
-      errors.Compare("encodings", (*encoded)[b][static_cast<size_t>(i)], mean, kRow, absl::StrCat("[", b, ",", i, "]"));
+      errors.Compare("encodings", (*encoded)[b][i], mean, kRow, absl::StrCat("[", b, ",", i, "]"));
     }
   }
   return errors;

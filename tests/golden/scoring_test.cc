@@ -21,7 +21,7 @@ void CompareTargets(const Vectors& vectors, const std::string& kind, const std::
   size_t target = 0;
   for (size_t i = 0; i < sequences.size(); ++i) {
     for (int64_t t = 0; t + 1 < static_cast<int64_t>(sequences[i].size()); ++t) {
-      errors->Compare(kind, value(target++), golden[static_cast<size_t>(static_cast<int64_t>(i) * columns + t)], kToken,
+      errors->Compare(kind, value(target++), golden[static_cast<int64_t>(i) * columns + t], kToken,
                       absl::StrCat(name, "[", i, ",", t, "]"));
     }
   }

@@ -38,7 +38,7 @@ TEST(ReferenceTest, GradientsOfTheDecoderAreFiniteDifferences) {
     Vector weights(static_cast<size_t>(layout.total), 0.0);
     for (const ParameterSpec& spec : layout.specs) {
       for (int64_t i = spec.offset; i < spec.offset + spec.size; ++i) {
-        weights[static_cast<size_t>(i)] = 0.6 * std::sin(1.0 + 2.3 * static_cast<double>(i));
+        weights[i] = 0.6 * std::sin(1.0 + 2.3 * static_cast<double>(i));
       }
     }
     const auto run = [&](Tape* tape) {

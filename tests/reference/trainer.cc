@@ -52,7 +52,7 @@ void Trainer::BeginStep(const rl::StepRecord& record) {
   episodes_.clear();
   for (const rl::EpisodeRecord& e : record.episode_N) {
     episodes_.push_back(EpisodeOf(parts_.config, e));
-    const rl::TaskRecord& task = record.task_P[static_cast<size_t>(e.prompt)];
+    const rl::TaskRecord& task = record.task_P[e.prompt];
     memory_.num_tokens += static_cast<double>(rl::CompletionOf(e).tokens.size() + rl::CompletionOf(task).tokens.size());
   }
   outcomes_.assign(episodes_.size(), {});
@@ -134,7 +134,7 @@ void Trainer::Forward(const rl::StepRecord& record, const std::vector<size_t>& m
     const Episode& episode = episodes_[minibatch[i]];
     if (i == 0 || episodes_[minibatch[i - 1]].prompt != episode.prompt) {
       context = network_context = reference_context = pass->policy.Begin();
-      for (const int32_t token : rl::CompletionOf(record.task_P[static_cast<size_t>(episode.prompt)]).tokens) {
+      for (const int32_t token : rl::CompletionOf(record.task_P[episode.prompt]).tokens) {
         hidden = pass->policy.Next(token, &context);
         if (pass->has_network) network_hidden = pass->network.Next(token, &network_context);
         if (pass->has_reference) reference_hidden = pass->reference.Next(token, &reference_context);
@@ -207,7 +207,7 @@ double Trainer::ValueOfLastState(const rl::StepRecord& record, const Episode& ep
   Decoder trunk(parts_.model, places_, a_.value_model == "network" ? "value_model." : "", &tape);
   Context context = trunk.Begin();
   Var hidden;
-  for (const int32_t token : rl::CompletionOf(record.task_P[static_cast<size_t>(episode.prompt)]).tokens) {
+  for (const int32_t token : rl::CompletionOf(record.task_P[episode.prompt]).tokens) {
     hidden = trunk.Next(token, &context);
   }
   for (const int32_t token : episode.tokens) hidden = trunk.Next(token, &context);

@@ -36,7 +36,7 @@ void ReplaceRow(StreamTable& table, absl::string_view name, int64_t row, absl::S
       table.AppendStored(column, one.ValueBytes(column), one.Offsets(column));
       continue;
     }
-    const int64_t size = SizeOf(before.schema().columns[static_cast<size_t>(column)].dtype);
+    const int64_t size = SizeOf(before.schema().columns[column].dtype);
     table.AppendStored(column, values, {0, static_cast<int64_t>(values.size()) / size});
   }
   table.AppendRows(before, row + 1, before.rows());

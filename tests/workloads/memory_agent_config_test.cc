@@ -119,7 +119,7 @@ TEST_F(MemoryAgentModelTest, ARunWithAdaptersIsExportedMergedAndWithThem) {
   EXPECT_LT(policy.layout().total, PrepareRun(AgentConfig())->workload->policy().layout().total);
   for (const ParameterSpec& spec : policy.layout().specs) {
     for (int64_t i = 0; i < spec.size; ++i) {
-      policy.mutable_parameters()[static_cast<size_t>(spec.offset + i)] += 0.01f * static_cast<float>(i % 7 + 1);
+      policy.mutable_parameters()[spec.offset + i] += 0.01f * static_cast<float>(i % 7 + 1);
     }
   }
   policy.Refresh(*parts->pool);

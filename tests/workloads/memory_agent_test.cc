@@ -123,9 +123,9 @@ TEST(MemoryAgentRecordTest, StatesNeverContainTheOperationThatFollows) {
     for (int64_t row = 0; row < decisions.rows(); ++row) {
       // The history of the third stage is that of the operations before.
       std::string history;
-      const int32_t turn = static_cast<int32_t>(decisions.Values<int64_t>(4)[static_cast<size_t>(row)]);
+      const int32_t turn = static_cast<int32_t>(decisions.Values<int64_t>(4)[row]);
       for (int64_t before = row - turn; before < row; ++before) {
-        const int32_t action = decisions.Values<int32_t>(5)[static_cast<size_t>(before)];
+        const int32_t action = decisions.Values<int32_t>(5)[before];
         absl::StrAppend(&history, history.empty() ? "'" : ", '",
                         data::NameOf(static_cast<data::MemoryOperation>(action)), "'");
       }

@@ -197,7 +197,7 @@ TEST(ConvergedWarmUpTest, StepsThatWereNotTakenAreLeftOut) {
   ASSERT_GE(taken, 3);
   ASSERT_LT(taken, 40);
   EXPECT_EQ(lines[static_cast<size_t>(taken) - 1].at("warm_up/steps_not_taken"), 40 - taken);
-  EXPECT_EQ(lines[static_cast<size_t>(taken)].at("global_step"), 41);
+  EXPECT_EQ(lines[taken].at("global_step"), 41);
   train({"--output", stopped, "--set", "run.steps=2", "--stop-after-step", "1"});
   train({"--output", stopped, "--set", "run.steps=2", "--resume"});
   train({"--output", stopped, "--set", "run.steps=3", "--resume"});

@@ -34,7 +34,7 @@ absl::Status BucketSum::Start(absl::Span<float* const> mine) {
   CHECK_LT(started_, static_cast<int64_t>(buckets_.size()));
   const size_t self = static_cast<size_t>(comm_.rank());
   CHECK_EQ(mine.size(), subtrees_[self].size());
-  const ExchangeBucket& bucket = buckets_[static_cast<size_t>(started_)];
+  const ExchangeBucket& bucket = buckets_[started_];
   std::unique_ptr<Slot> slot;
   if (free_slots_.empty()) {
     slot = std::make_unique<Slot>();
@@ -64,13 +64,13 @@ absl::Status BucketSum::Start(absl::Span<float* const> mine) {
 
 // A message contains, for each subtree of the sender, the receiver's slice of it.
 void BucketSum::Pack(const ExchangeBucket& bucket, Slot* slot) const {
-  const int64_t others = bucket.total - bucket.floats[static_cast<size_t>(comm_.rank())];
+  const int64_t others = bucket.total - bucket.floats[comm_.rank()];
   slot->send.resize(static_cast<size_t>(others) * slot->mine.size());
   float* to = slot->send.data();
   for (int peer = 0; peer < comm_.size(); ++peer) {
     if (peer == comm_.rank()) continue;
     for (const float* sum : slot->mine) {
-      for (const FlatRange& range : bucket.ranges[static_cast<size_t>(peer)]) {
+      for (const FlatRange& range : bucket.ranges[peer]) {
         CopyFloats(sum + range.offset, range.size, to);
         to += range.size;
       }
@@ -80,7 +80,7 @@ void BucketSum::Pack(const ExchangeBucket& bucket, Slot* slot) const {
 
 // Finishes the tree over the received slices and this rank's own, which are added in place.
 void BucketSum::FinishOwned(Slot* slot) {
-  const ExchangeBucket& bucket = buckets_[static_cast<size_t>(slot->bucket)];
+  const ExchangeBucket& bucket = buckets_[slot->bucket];
   const size_t self = static_cast<size_t>(comm_.rank());
   int64_t done = 0;  // of the owned slice
   std::vector<float*> sums;
@@ -98,7 +98,7 @@ void BucketSum::FinishOwned(Slot* slot) {
       }
     }
     for (const TreeAddition& addition : additions_) {
-      add_(range.size, sums[static_cast<size_t>(addition.right)], sums[static_cast<size_t>(addition.left)]);
+      add_(range.size, sums[addition.right], sums[addition.left]);
     }
     if (self != 0) {  // the total is in rank 0's first subtree's slice
       CopyFloats(sums[0], range.size, slot->mine[0] + range.offset);

@@ -15,8 +15,8 @@ ExchangeBucket EmptyBucket(int ranks) {
 }
 
 void Add(int owner, const FlatRange& range, ExchangeBucket* bucket) {
-  bucket->ranges[static_cast<size_t>(owner)].push_back(range);
-  bucket->floats[static_cast<size_t>(owner)] += range.size;
+  bucket->ranges[owner].push_back(range);
+  bucket->floats[owner] += range.size;
   bucket->total += range.size;
 }
 
@@ -26,7 +26,7 @@ void AppendSlices(const std::vector<Piece>& group, int ranks, int64_t most, std:
   const size_t first = buckets->size();
   std::vector<int64_t> filled(static_cast<size_t>(ranks));  // of each owner, over the group's buckets
   for (const Piece& piece : group) {
-    int64_t& begin = filled[static_cast<size_t>(piece.owner)];
+    int64_t& begin = filled[piece.owner];
     for (int64_t done = 0; done < piece.size;) {
       const size_t bucket = first + static_cast<size_t>(begin / most);
       while (buckets->size() <= bucket) buckets->push_back(EmptyBucket(ranks));
@@ -47,7 +47,7 @@ std::vector<ExchangeBucket> BucketsInOrder(const Ownership& ownership, absl::Spa
   for (int rank = 0; rank < ownership.ranks(); ++rank) {
     for (const Piece& piece : ownership.PiecesOf(rank)) {
       CHECK_LT(piece.tensor, static_cast<int>(tensors.size()));
-      pieces_of[static_cast<size_t>(piece.tensor)].push_back(piece);
+      pieces_of[piece.tensor].push_back(piece);
     }
   }
   std::vector<ExchangeBucket> buckets;
@@ -59,7 +59,7 @@ std::vector<ExchangeBucket> BucketsInOrder(const Ownership& ownership, absl::Spa
     total = 0;
   };
   for (int tensor : tensors) {
-    for (const Piece& piece : pieces_of[static_cast<size_t>(tensor)]) {
+    for (const Piece& piece : pieces_of[tensor]) {
       group.push_back(piece);
       total += piece.size;
       if (total >= floats_per_rank * ownership.ranks()) close();
@@ -75,7 +75,7 @@ int64_t StagingFloats(const ShardMap& shards, absl::Span<const ExchangeBucket> b
   for (int r = 0; r < shards.ranks(); ++r) all += static_cast<int64_t>(shards.SubtreesOf(r).size());
   const int64_t own = static_cast<int64_t>(shards.SubtreesOf(rank).size());
   for (const ExchangeBucket& bucket : buckets) {
-    const int64_t mine = bucket.floats[static_cast<size_t>(rank)];
+    const int64_t mine = bucket.floats[rank];
     most = std::max(most, own * (bucket.total - mine) + (all - own) * mine);
   }
   return most;

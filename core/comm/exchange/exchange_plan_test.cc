@@ -25,8 +25,8 @@ void ExpectCovers(const Ownership& ownership, const std::vector<ExchangeBucket>&
       int64_t floats = 0;
       for (const FlatRange& range : bucket.ranges[rank]) {
         for (int64_t i = range.offset; i < range.offset + range.size; ++i) {
-          ++times[static_cast<size_t>(i)];
-          got[static_cast<size_t>(i)] = static_cast<int>(rank);
+          ++times[i];
+          got[i] = static_cast<int>(rank);
         }
         floats += range.size;
       }

@@ -37,8 +37,8 @@ Ownership Ownership::Deal(absl::Span<const TensorExtent> tensors, int ranks) {
   load.resize(static_cast<size_t>(ranks));
   for (Piece& piece : pieces) {
     piece.owner = static_cast<int>(std::min_element(load.begin(), load.end()) - load.begin());
-    load[static_cast<size_t>(piece.owner)] += piece.size;
-    result.pieces_of_[static_cast<size_t>(piece.owner)].push_back(piece);
+    load[piece.owner] += piece.size;
+    result.pieces_of_[piece.owner].push_back(piece);
     result.flat_end_ = std::max(result.flat_end_, piece.offset + piece.size);
   }
   for (std::vector<Piece>& own : result.pieces_of_) {
@@ -47,9 +47,9 @@ Ownership Ownership::Deal(absl::Span<const TensorExtent> tensors, int ranks) {
   return result;
 }
 
-absl::Span<const Piece> Ownership::PiecesOf(int rank) const { return pieces_of_[static_cast<size_t>(rank)]; }
+absl::Span<const Piece> Ownership::PiecesOf(int rank) const { return pieces_of_[rank]; }
 
-int64_t Ownership::FloatsOf(int rank) const { return floats_[static_cast<size_t>(rank)]; }
+int64_t Ownership::FloatsOf(int rank) const { return floats_[rank]; }
 
 int64_t Ownership::MaxFloats() const { return *std::max_element(floats_.begin(), floats_.end()); }
 

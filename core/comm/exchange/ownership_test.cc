@@ -60,10 +60,10 @@ RC_GTEST_PROP(OwnershipTest, EveryElementHasOneOwner, ()) {
   for (int rank = 0; rank < ownership.ranks(); ++rank) {
     for (const Piece& piece : ownership.PiecesOf(rank)) {
       RC_ASSERT(piece.owner == rank);
-      const TensorExtent& tensor = tensors[static_cast<size_t>(piece.tensor)];
+      const TensorExtent& tensor = tensors[piece.tensor];
       RC_ASSERT(tensor.offset <= piece.offset && piece.offset + piece.size <= tensor.offset + tensor.size);
       RC_ASSERT(tensor.divisible_by_rows || piece.size == tensor.size);
-      for (int64_t i = 0; i < piece.size; ++i) ++owners[static_cast<size_t>(piece.offset + i)];
+      for (int64_t i = 0; i < piece.size; ++i) ++owners[piece.offset + i];
     }
   }
   std::vector<int> expected(owners.size());

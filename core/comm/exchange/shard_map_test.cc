@@ -130,8 +130,8 @@ TEST(AdditionsToRootTest, GiveTheSameExpressionForEveryNumberOfRanks) {
       std::vector<std::string> sums;
       for (const TreeNode& node : nodes) sums.push_back(Expression(node));
       for (const TreeAddition& addition : AdditionsToRoot(shards, nodes)) {
-        std::string& left = sums[static_cast<size_t>(addition.left)];
-        left = absl::StrCat("(", left, "+", sums[static_cast<size_t>(addition.right)], ")");
+        std::string& left = sums[addition.left];
+        left = absl::StrCat("(", left, "+", sums[addition.right], ")");
       }
       EXPECT_EQ(sums[0], Expression({levels, 0})) << ranks << " ranks";
     }

@@ -52,7 +52,7 @@ bool ShardTreeAccumulator::FinishPart(int shard, int part) { return Rise({0, sha
 
 // Called when the part of `node` is done: adds upwards from there as long as the siblings are done too.
 bool ShardTreeAccumulator::Rise(TreeNode node, int part) {
-  const FlatRange range = parts_[static_cast<size_t>(part)];
+  const FlatRange range = parts_[part];
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     const auto is_done = StateOf(node).is_done.begin() + part;
@@ -60,10 +60,10 @@ bool ShardTreeAccumulator::Rise(TreeNode node, int part) {
     *is_done = true;
     if (IsSubtree(node)) {
       --open_parts_;
-      return --open_subtrees_[static_cast<size_t>(part)] == 0;
+      return --open_subtrees_[part] == 0;
     }
     const TreeNode sibling = {node.level, node.index ^ 1};
-    if (!StateOf(sibling).is_done[static_cast<size_t>(part)]) return false;
+    if (!StateOf(sibling).is_done[part]) return false;
     const TreeNode left = node.index % 2 == 0 ? node : sibling, right = node.index % 2 == 0 ? sibling : node;
     float* const left_floats = BufferOf(left).mutable_data<float>().data() + range.offset;
     const float* const right_floats = BufferOf(right).data<float>().data() + range.offset;
@@ -79,7 +79,7 @@ std::vector<int> ShardTreeAccumulator::FinishRest(int shard) {
   std::vector<int> rest, final_parts;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    CHECK(started_[static_cast<size_t>(shard - block_.begin)]);
+    CHECK(started_[shard - block_.begin]);
     const Node& state = StateOf({0, shard});
     for (size_t part = 0; part < parts_.size(); ++part) {
       if (!state.is_done[part]) rest.push_back(static_cast<int>(part));

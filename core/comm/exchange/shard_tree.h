@@ -72,7 +72,7 @@ class ShardTreeAccumulator {
   using Key = std::pair<int, int>;  // level, index
 
   bool IsSubtree(const TreeNode& node) const;
-  Tensor& BufferOf(const TreeNode& node) { return buffers_[static_cast<size_t>(node.begin() - block_.begin)]; }
+  Tensor& BufferOf(const TreeNode& node) { return buffers_[node.begin() - block_.begin]; }
   Node& StateOf(const TreeNode& node);
   bool Rise(TreeNode node, int part);
 

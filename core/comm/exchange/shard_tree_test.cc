@@ -63,7 +63,7 @@ TEST(ShardTreeAccumulatorTest, BitsDoNotDependOnThreads) {
       ShardTreeAccumulator accumulator(map, rank, &pool, AddOneByOne);
       for (int step = 0; step < 10; ++step) {
         workers.ForEach(static_cast<int64_t>(shards.size()), [&](int64_t index, int) {
-          const int shard = shards[static_cast<size_t>(index)];
+          const int shard = shards[index];
           accumulator.Complete(shard, GradientOf(shard, &pool));
         });
         EXPECT_TRUE(TakesTheTreesBits(&accumulator, map.SubtreesOf(rank), &pool)) << threads << " threads";
@@ -89,14 +89,14 @@ RC_GTEST_PROP(ShardTreeAccumulatorTest, PartsAreFinalWhenAllShardsHaveFinishedTh
   for (size_t i = turns.size(); i > 1; --i) std::swap(turns[i - 1], turns[*rc::gen::inRange<size_t>(0, i)]);
   std::vector<int> left(3, range.end - range.begin);
   for (const auto& [shard, part] : turns) {
-    const bool is_last = --left[static_cast<size_t>(part)] == 0;
+    const bool is_last = --left[part] == 0;
     RC_ASSERT(accumulator.FinishPart(shard, part) == is_last);
     if (!is_last) continue;
     const std::vector<TreeNode> nodes = map.SubtreesOf(rank);
     const std::vector<float*> sums = accumulator.Sums();
     for (size_t i = 0; i < nodes.size(); ++i) {
       const std::vector<float> tree = PairwiseTree(1, nodes[i].begin(), nodes[i].end(), kSize);
-      const FlatRange at = parts[static_cast<size_t>(part)];
+      const FlatRange at = parts[part];
       const std::vector<float> expected(tree.begin() + at.offset, tree.begin() + at.offset + at.size);
       RC_ASSERT(BitsOf({sums[i] + at.offset, sums[i] + at.offset + at.size}) == BitsOf(expected));
     }

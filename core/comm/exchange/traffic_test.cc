@@ -21,7 +21,7 @@ std::vector<Traffic> TrafficOf(const std::function<absl::Status(Communicator&)>&
   std::vector<Traffic> traffic(kRanks);
   EXPECT_OK(RunAsRanks(kRanks, [&](Communicator& comm) {
     RETURN_IF_ERROR(work(comm));
-    traffic[static_cast<size_t>(comm.rank())] = comm.traffic();
+    traffic[comm.rank()] = comm.traffic();
     return absl::OkStatus();
   }));
   return traffic;

@@ -57,7 +57,7 @@ int64_t ExchangeBufferFloats(const ShardMap& shards, absl::Span<const ExchangeBu
   if (shards.ranks() == 1) return 0;
   int64_t gathered = 0;
   for (const ExchangeBucket& bucket : buckets) {
-    gathered = std::max(gathered, bucket.total + bucket.floats[static_cast<size_t>(rank)]);
+    gathered = std::max(gathered, bucket.total + bucket.floats[rank]);
   }
   const int64_t under_way = std::min<int64_t>(kBucketsUnderWay, static_cast<int64_t>(buckets.size()));
   return under_way * StagingFloats(shards, buckets, rank) + gathered;

@@ -19,7 +19,7 @@ std::byte ByteAt(int64_t i) { return static_cast<std::byte>(i % 251); }
 
 std::vector<std::byte> BigMessage() {
   std::vector<std::byte> bytes(static_cast<size_t>(kBig));
-  for (int64_t i = 0; i < kBig; ++i) bytes[static_cast<size_t>(i)] = ByteAt(i);
+  for (int64_t i = 0; i < kBig; ++i) bytes[i] = ByteAt(i);
   return bytes;
 }
 
@@ -42,7 +42,7 @@ TEST(MpiBigTest, AllgathervAndAlltoallvCarryMoreThanTwoGibibytes) {
   Communicator& comm = MpiTestWorld();
   const int last = comm.size() - 1;
   std::vector<int64_t> counts(static_cast<size_t>(comm.size()));
-  counts[static_cast<size_t>(last)] = kBig;  // the last rank's block, to all
+  counts[last] = kBig;  // the last rank's block, to all
   const std::vector<std::byte> send = comm.rank() == last ? BigMessage() : std::vector<std::byte>();
   std::vector<std::byte> receive(static_cast<size_t>(kBig), std::byte{0xFF});
   ASSERT_OK(comm.Allgatherv(send, counts, absl::MakeSpan(receive)));

@@ -236,7 +236,7 @@ absl::Status MpiCommunicator::DoGatherv(int root, absl::Span<const std::byte> se
     const size_t i = static_cast<size_t>(r);
     if (r != root) RETURN_IF_ERROR(batch.Receive(r, receive.data() + offsets[i], counts[i]));
   }
-  CopyBlock(send, receive.data() + offsets[static_cast<size_t>(root)]);
+  CopyBlock(send, receive.data() + offsets[root]);
   return batch.Wait();
 }
 
@@ -255,7 +255,7 @@ absl::Status MpiCommunicator::DoAllgatherv(absl::Span<const std::byte> send, abs
 absl::Status MpiCommunicator::RingAllgatherv(absl::Span<const std::byte> send, absl::Span<const int64_t> counts,
                                              absl::Span<std::byte> receive) {
   const std::vector<int64_t> offsets = OffsetsOf(counts);
-  CopyBlock(send, receive.data() + offsets[static_cast<size_t>(rank())]);
+  CopyBlock(send, receive.data() + offsets[rank()]);
   const int right = (rank() + 1) % size(), left = (rank() + size() - 1) % size();
   for (int hop = 0; hop + 1 < size(); ++hop) {
     const size_t passed_on = static_cast<size_t>((rank() + size() - hop) % size());

@@ -55,12 +55,12 @@ void GathervOrdersBytesByRank(Communicator& comm) {
     for (int64_t size : kSizes) {
       const std::vector<int64_t> counts = CountsOf(comm.size(), size, size % 2 == 0);
       std::vector<std::byte> send, expected;
-      AppendMessage(comm.rank(), root, counts[static_cast<size_t>(comm.rank())], &send);
+      AppendMessage(comm.rank(), root, counts[comm.rank()], &send);
       std::vector<std::byte> receive(comm.rank() == root ? static_cast<size_t>(Sum(counts)) : 0);
       EXPECT_OK(comm.Gatherv(root, send, counts, absl::MakeSpan(receive)));
       if (comm.rank() != root) continue;
       for (int rank = 0; rank < comm.size(); ++rank) {
-        AppendMessage(rank, root, counts[static_cast<size_t>(rank)], &expected);
+        AppendMessage(rank, root, counts[rank], &expected);
       }
       EXPECT_EQ(receive, expected) << "root " << root << ", size " << size;
     }
@@ -72,9 +72,9 @@ void AllgathervOrdersBytesByRankOnEveryRank(Communicator& comm) {
     for (bool equal : {true, false}) {
       const std::vector<int64_t> counts = CountsOf(comm.size(), size, equal);
       std::vector<std::byte> send, expected, receive(static_cast<size_t>(Sum(counts)));
-      AppendMessage(comm.rank(), 0, counts[static_cast<size_t>(comm.rank())], &send);
+      AppendMessage(comm.rank(), 0, counts[comm.rank()], &send);
       for (int rank = 0; rank < comm.size(); ++rank) {
-        AppendMessage(rank, 0, counts[static_cast<size_t>(rank)], &expected);
+        AppendMessage(rank, 0, counts[rank], &expected);
       }
       EXPECT_OK(comm.Allgatherv(send, counts, absl::MakeSpan(receive)));
       EXPECT_EQ(receive, expected) << "size " << size;

@@ -64,7 +64,7 @@ class Meeting {
 
   void ReportFailure(int rank, bool has_failed) {
     std::lock_guard<std::mutex> lock(mutex_);
-    has_failed_[static_cast<size_t>(rank)] = has_failed;
+    has_failed_[rank] = has_failed;
   }
 
   bool PeerHasFailed() {
@@ -143,14 +143,14 @@ class ThreadCommunicator : public Communicator {
 
   absl::Status DoBroadcast(int root, absl::Span<std::byte> bytes) override {
     const auto check = [&] {
-      const int64_t count = static_cast<int64_t>(Calls()[static_cast<size_t>(root)].send.size());
+      const int64_t count = static_cast<int64_t>(Calls()[root].send.size());
       for (int r = 0; r < size(); ++r) {
-        RETURN_IF_ERROR(CheckCount(root, count, r, static_cast<int64_t>(Calls()[static_cast<size_t>(r)].send.size())));
+        RETURN_IF_ERROR(CheckCount(root, count, r, static_cast<int64_t>(Calls()[r].send.size())));
       }
       return absl::OkStatus();
     };
     return Together({.name = "Broadcast", .root = root, .send = bytes}, check, [&] {
-      if (rank() != root) Copy(Calls()[static_cast<size_t>(root)].send, bytes.data());
+      if (rank() != root) Copy(Calls()[root].send, bytes.data());
     });
   }
 
@@ -200,22 +200,21 @@ class ThreadCommunicator : public Communicator {
     int team_rank = 0, team_size = 0, first = -1;
     const auto find_team = [&] {
       for (int r = 0; r < size(); ++r) {
-        if (Calls()[static_cast<size_t>(r)].color != color) continue;
+        if (Calls()[r].color != color) continue;
         if (first < 0) first = r;
         if (r < rank()) ++team_rank;
         ++team_size;
       }
-      if (first == rank()) meeting_.teams[static_cast<size_t>(first)] = std::make_shared<Group>(team_size);
+      if (first == rank()) meeting_.teams[first] = std::make_shared<Group>(team_size);
     };
     RETURN_IF_ERROR(Together({.name = "Split", .color = color}, NothingToCheck, find_team));
-    return std::make_unique<ThreadCommunicator>(team_rank, team_size, ranks_on_this_machine(),
-                                                meeting_.teams[static_cast<size_t>(first)]);
+    return std::make_unique<ThreadCommunicator>(team_rank, team_size, ranks_on_this_machine(), meeting_.teams[first]);
   }
 
   // Stores `call`, calls Meet, and if all calls match does `work`, while every rank's spans are valid.
   template <typename Check, typename Work>
   absl::Status Together(const Call& call, const Check& check, const Work& work) {
-    meeting_.calls[static_cast<size_t>(rank())] = call;
+    meeting_.calls[rank()] = call;
     RETURN_IF_ERROR(meeting_.Meet());
     absl::Status fits = CheckCallsFit(meeting_.calls);
     if (fits.ok()) fits = check();
@@ -228,8 +227,8 @@ class ThreadCommunicator : public Communicator {
 
   absl::Status CheckGathered(int receiver) const {
     for (int sender = 0; sender < size(); ++sender) {
-      const int64_t sent = static_cast<int64_t>(Calls()[static_cast<size_t>(sender)].send.size());
-      const int64_t expected = Calls()[static_cast<size_t>(receiver)].receive_counts[static_cast<size_t>(sender)];
+      const int64_t sent = static_cast<int64_t>(Calls()[sender].send.size());
+      const int64_t expected = Calls()[receiver].receive_counts[sender];
       RETURN_IF_ERROR(CheckCount(sender, sent, receiver, expected));
     }
     return absl::OkStatus();
@@ -264,8 +263,8 @@ absl::Status RunAsRanks(int ranks, const std::function<absl::Status(Communicator
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       ThreadCommunicator communicator(rank, ranks, ranks, world);
-      statuses[static_cast<size_t>(rank)] = work(communicator);
-      communicator.set_status(statuses[static_cast<size_t>(rank)]);
+      statuses[rank] = work(communicator);
+      communicator.set_status(statuses[rank]);
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -30,7 +30,7 @@ class ThreadExchanges::Pending : public PendingCollective {
         has_(static_cast<size_t>(all->ranks_)) {}
 
   ~Pending() override {
-    Part& mine = round_.parts[static_cast<size_t>(rank_)];
+    Part& mine = round_.parts[rank_];
     std::unique_lock<std::shared_mutex> reading(mine.reading);
     std::lock_guard<std::mutex> lock(all_.mutex_);
     mine.is_here = false;
@@ -80,7 +80,7 @@ class ThreadExchanges::Pending : public PendingCollective {
       lock->lock();
       RETURN_IF_ERROR(copied);
       has_[peer] = true;
-      part.has_taken[static_cast<size_t>(rank_)] = true;
+      part.has_taken[rank_] = true;
       if (++part.taken == all_.ranks_) all_.changed_.notify_all();
     }
     for (size_t peer = 0; peer < has_.size(); ++peer) {
@@ -127,9 +127,9 @@ std::unique_ptr<PendingCollective> ThreadExchanges::Start(int rank, absl::Span<c
                                                           absl::Span<std::byte> receive,
                                                           absl::Span<const int64_t> receive_counts) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const int64_t number = next_round_[static_cast<size_t>(rank)]++;
+  const int64_t number = next_round_[rank]++;
   Round& round = rounds_.try_emplace(number, ranks_).first->second;
-  Part& part = round.parts[static_cast<size_t>(rank)];
+  Part& part = round.parts[rank];
   part.send = send;
   part.send_begin = BeginsOf(send_counts);
   part.has_taken.assign(static_cast<size_t>(ranks_), false);
@@ -140,7 +140,7 @@ std::unique_ptr<PendingCollective> ThreadExchanges::Start(int rank, absl::Span<c
 
 void ThreadExchanges::Leave(int rank, const absl::Status& status) {
   std::lock_guard<std::mutex> lock(mutex_);
-  departures_[static_cast<size_t>(rank)] = absl::UnavailableError(
+  departures_[rank] = absl::UnavailableError(
       absl::StrCat("rank ", rank, " has left", status.ok() ? "" : ": ", status.ok() ? "" : status.ToString()));
   changed_.notify_all();
 }

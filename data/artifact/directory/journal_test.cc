@@ -120,7 +120,7 @@ TEST(JournalTest, AnErrorOfTheDiskIsReportedFromEveryCall) {
   for (int64_t call = 0; call < whole.calls(); ++call) {
     FakeFileSystem files;
     files.FailCall(call, EIO);
-    EXPECT_TRUE(IsFileError(write(files))) << whole.log()[static_cast<size_t>(call)];
+    EXPECT_TRUE(IsFileError(write(files))) << whole.log()[call];
   }
 }
 

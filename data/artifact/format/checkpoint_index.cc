@@ -26,7 +26,7 @@ absl::StatusOr<CheckpointTensor> ParseTensor(const StreamTable& index, int64_t r
     return absl::DataLossError(absl::StrCat("its checkpoint tensor \"", Printable(tensor.name), "\" has ", what));
   };
   if (!CheckTensorName(tensor.name).ok()) return refuse("an invalid name");
-  const uint8_t dtype = index.Values<uint8_t>(kDType)[static_cast<size_t>(row)];
+  const uint8_t dtype = index.Values<uint8_t>(kDType)[row];
   if (dtype > kLastDType) return refuse(absl::StrCat("the type ", dtype));
   tensor.dtype = static_cast<DType>(dtype);
   const auto shape = index.Row<int64_t>(kShape, row);
@@ -68,7 +68,7 @@ absl::StatusOr<std::vector<CheckpointGroup>> ParseIndex(const StreamTable& index
   std::set<std::pair<int64_t, std::string>> seen;
   std::set<std::string> names;
   for (int64_t row = 0; row < index.rows(); ++row) {
-    const int64_t step = index.Values<int64_t>(kStep)[static_cast<size_t>(row)];
+    const int64_t step = index.Values<int64_t>(kStep)[row];
     const absl::string_view name = index.String(kGroup, row);
     const Digest file = index.DigestAt(kFileSha256, row);
     if (groups.empty() || groups.back().step != step || groups.back().group != name) {

@@ -102,7 +102,7 @@ absl::StatusOr<StoredTable> StoredTable::Find(const Container& container, absl::
 }
 
 int64_t StoredTable::column_bytes(int column) const {
-  const Column& stored = columns_[static_cast<size_t>(column)];
+  const Column& stored = columns_[column];
   return static_cast<int64_t>(stored.values.size() + stored.offsets.size());
 }
 

@@ -22,7 +22,7 @@ void FailCall(const CrashTrial& trial, int64_t call, const std::vector<int>& err
     Wreck wreck = trial.Prepared();
     wreck.files->FailCall(call, error);
     const absl::Status status = RunProcesses(trial.scenario(), *wreck.files, wreck.promise);
-    const std::string& log = wreck.files->log()[static_cast<size_t>(call)];
+    const std::string& log = wreck.files->log()[call];
     ASSERT_TRUE(IsFileError(status)) << trial.scenario().name << ", " << log << ": " << status;
     ASSERT_EQ(ExitCodeOf(status), kExitIo);
     const std::string path = log.substr(log.find(' ') + 1);

@@ -53,7 +53,7 @@ TEST(RunFaultsTest, AFullDiskIsReportedFromEveryCallAndLeavesNothingHalfWritten)
     FakeFileSystem files;
     files.FailCall(call, ENOSPC, /*persistent=*/true);
     const auto digests = WriteExampleRun(files, "run", kSteps, kOptions);
-    ASSERT_EQ(digests.status().code(), absl::StatusCode::kResourceExhausted) << files.log()[static_cast<size_t>(call)];
+    ASSERT_EQ(digests.status().code(), absl::StatusCode::kResourceExhausted) << files.log()[call];
     EXPECT_EQ(ExitCodeOf(digests.status()), kExitIo);
     ExpectWhole(files);
   }
@@ -65,7 +65,7 @@ TEST(RunFaultsTest, ADiskErrorIsReportedFromEveryCallAndLosesNothingThatWasFlush
     FakeFileSystem files;
     files.FailCall(call, EIO);
     const auto digests = WriteExampleRun(files, "run", kSteps, kOptions);
-    ASSERT_TRUE(IsFileError(digests.status())) << files.log()[static_cast<size_t>(call)] << digests.status();
+    ASSERT_TRUE(IsFileError(digests.status())) << files.log()[call] << digests.status();
     files.LosePower();
     ExpectWhole(files);
   }

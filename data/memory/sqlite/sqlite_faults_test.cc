@@ -138,8 +138,8 @@ TEST(SqliteFaultsTest, AKilledWriterLosesNothingThatItWasToldIsStored) {
     EXPECT_LE(stored, told + 1);
     for (int64_t number = 0; number < stored; ++number) {
       const NewMemory expected = Numbered(number);
-      EXPECT_EQ(entries[static_cast<size_t>(number)], (MemoryEntry{MemoryId(expected.content), expected.content,
-                                                                   "agent", "note", number, expected.metadata}));
+      EXPECT_EQ(entries[number], (MemoryEntry{MemoryId(expected.content), expected.content, "agent", "note", number,
+                                              expected.metadata}));
     }
   }
 }

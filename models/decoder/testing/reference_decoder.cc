@@ -38,16 +38,16 @@ class Reference {
   }
 
  private:
-  const double* Data(int spec) const { return p_.data() + layout_.specs[static_cast<size_t>(spec)].offset; }
+  const double* Data(int spec) const { return p_.data() + layout_.specs[spec].offset; }
 
   std::vector<double> Row(int spec, int64_t row) const {
-    const int64_t width = layout_.specs[static_cast<size_t>(spec)].shape[1];
+    const int64_t width = layout_.specs[spec].shape[1];
     return {Data(spec) + row * width, Data(spec) + (row + 1) * width};
   }
 
   std::vector<double> Times(int spec, size_t position, const std::vector<double>& x) const {
     std::vector<double> y;
-    for (int64_t n = 0; n < layout_.specs[static_cast<size_t>(spec)].shape[0]; ++n) {
+    for (int64_t n = 0; n < layout_.specs[spec].shape[0]; ++n) {
       double sum = 0;
       for (size_t k = 0; k < x.size(); ++k) sum += Data(spec)[static_cast<size_t>(n) * x.size() + k] * x[k];
       y.push_back(sum);

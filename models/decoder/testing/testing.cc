@@ -33,7 +33,7 @@ std::vector<float> RandomBase(DecoderConfig config, uint64_t seed) {
     if (spec.shape.size() != 1) continue;
     for (int64_t j = 0; j < spec.size; ++j) {
       const double u = DrawUniform(seed, Purpose::kTest, {.step = i, .token = static_cast<uint64_t>(j)});
-      flat[static_cast<size_t>(spec.offset + j)] = static_cast<float>(0.7 + 0.6 * u);
+      flat[spec.offset + j] = static_cast<float>(0.7 + 0.6 * u);
     }
   }
   return flat;
@@ -59,7 +59,7 @@ std::unique_ptr<Model> RandomModel(const DecoderConfig& config, uint64_t seed) {
   if (config.lora.is_on()) {
     const DecoderLayout layout = MakeBaseLayout(config);
     const absl::Status loaded = model->LoadBase(pool, [&](int spec, absl::Span<float> values) {
-      const ParameterSpec& tensor = layout.specs[static_cast<size_t>(spec)];
+      const ParameterSpec& tensor = layout.specs[spec];
       std::copy_n(base.begin() + tensor.offset, tensor.size, values.begin());
       return absl::OkStatus();
     });

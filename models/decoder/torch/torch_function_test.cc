@@ -138,7 +138,7 @@ TEST_P(TorchFunctionTest, CrossEntropyThroughLibTorchsHeadAgreesWithTheNativeHea
   Activations activations(config_, /*training=*/true);
   Forward(model_->decoder(), SequenceBatch(tokens), nullptr, &activations);
   ScoredRows rows;
-  for (int64_t t = 0; t < 16; ++t) rows.Add(t, &targets[static_cast<size_t>(t)], 1);
+  for (int64_t t = 0; t < 16; ++t) rows.Add(t, &targets[t], 1);
   ScoreBuffers buffers;
   ScoreForward(model_->decoder(), activations, rows, 1.0f, &buffers);
   std::vector<float> total(static_cast<size_t>(model_->layout().total));
@@ -172,9 +172,9 @@ TEST(TorchEncoderTest, AnEmbeddingsGradientReachesTheEncoderAndNotTheHeadsBehind
   const variable_list of_encoder =
       grad({embedding_D.sin().sum()}, parameters, {}, /*retain_graph=*/true, false, /*allow_unused=*/true);
   for (int i = 0; i <= layout.final_norm; ++i) {
-    const at::Tensor& gradient = of_encoder[static_cast<size_t>(i)];
-    ASSERT_TRUE(gradient.defined()) << layout.specs[static_cast<size_t>(i)].name;
-    EXPECT_GT(gradient.abs().max().item<float>(), 0) << layout.specs[static_cast<size_t>(i)].name;
+    const at::Tensor& gradient = of_encoder[i];
+    ASSERT_TRUE(gradient.defined()) << layout.specs[i].name;
+    EXPECT_GT(gradient.abs().max().item<float>(), 0) << layout.specs[i].name;
   }
   EXPECT_FALSE(of_encoder.back().defined());
   const variable_list of_all = grad({at::linear(embedding_D, parameters.back()).sum()}, parameters);

@@ -92,7 +92,7 @@ void WeightGradientByBlocks(const ImageRows& shape, const at::Tensor& dy, const 
 std::vector<float> Transposed(const float* from, int64_t rows, int64_t columns) {
   std::vector<float> to(static_cast<size_t>(rows * columns));
   for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < columns; ++c) to[static_cast<size_t>(c * rows + r)] = from[r * columns + c];
+    for (int64_t c = 0; c < columns; ++c) to[c * rows + r] = from[r * columns + c];
   }
   return to;
 }
@@ -112,7 +112,7 @@ void ScaleGradient(const ImageRows& shape, const float* dy, const float* x, floa
     std::vector<double> sums(static_cast<size_t>(c));
     for (int64_t row = 0; row < shape.pixels(); ++row, dy += c, x += c) {
       for (int64_t j = 0; j < c; ++j) {
-        sums[static_cast<size_t>(j)] += static_cast<double>(dy[j]) * static_cast<double>(x[j]);
+        sums[j] += static_cast<double>(dy[j]) * static_cast<double>(x[j]);
       }
     }
     std::transform(sums.begin(), sums.end(), dscale, [](double sum) { return static_cast<float>(sum); });

@@ -87,7 +87,7 @@ void Mask(double probability, const DropoutSite& site, const at::Tensor& x, cons
     const int64_t end = std::min(begin + kElementsOfDraw, x.numel());
     for (int64_t i = begin; i < end; ++i) {
       const int64_t k = i - begin;
-      const uint32_t drawn = bits[static_cast<size_t>(k / 2)] >> (16 * (k % 2)) & (kDropoutSteps - 1);
+      const uint32_t drawn = bits[k / 2] >> (16 * (k % 2)) & (kDropoutSteps - 1);
       to[i] = drawn < threshold ? 0.0f : scale * from[i];
     }
   }

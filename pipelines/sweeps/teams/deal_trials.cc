@@ -166,7 +166,7 @@ std::vector<int64_t> InOrder(absl::Span<const int64_t> pending, const std::vecto
 
 int TeamOf(const std::vector<int>& sizes, int rank) {
   int team = 0;
-  for (int end = sizes[0]; rank >= end; end += sizes[static_cast<size_t>(team)]) ++team;
+  for (int end = sizes[0]; rank >= end; end += sizes[team]) ++team;
   return team;
 }
 

@@ -30,7 +30,7 @@ int64_t ScratchFloats(const models::DecoderConfig& c, int64_t rows) {
 void AddTiedEmbedding(const models::DecoderConfig& decoder, const models::DecoderLayout& layout, int64_t at_work,
                       MemoryEstimate* estimate) {
   if (!decoder.tie_word_embeddings || decoder.lora.is_on()) return;
-  const int64_t floats = layout.specs[static_cast<size_t>(layout.embedding)].size;
+  const int64_t floats = layout.specs[layout.embedding].size;
   estimate->items.push_back({"tied embedding's gradient", "4 e T", kFloatBytes * floats * at_work});
   estimate->symbols.push_back({"e", "parameters of the embedding", floats});
 }

@@ -93,7 +93,7 @@ RC_GTEST_PROP(ActionMaskTest, CoversTheObjectForAnyTokens, (const std::string& b
   const ActionMask mask = MaskAction(tokens, 4, {.min_tokens = 1});
   RC_ASSERT(mask.method == MaskMethod::kJson);
   std::string masked;
-  for (int64_t t = mask.begin; t < mask.end; ++t) masked += tokens[static_cast<size_t>(t)];
+  for (int64_t t = mask.begin; t < mask.end; ++t) masked += tokens[t];
   RC_ASSERT(masked.find(json) != std::string::npos);
   RC_ASSERT(masked.find(json) < tokens[0].size());
 }

@@ -218,7 +218,7 @@ TEST_P(FaultMatrixTest, IsRejectedOnEveryRankInTheSameStepWithoutChangingWeights
   how.spoil = [&](int rank, Phase phase, int64_t step, models::Model& model, Episodes& episodes) {
     spoil(rank, phase, step, model, episodes);
     const std::lock_guard<std::mutex> lock(mutex);
-    before_R[static_cast<size_t>(rank)] = Sha256(AsBytes(absl::MakeConstSpan(model.parameters())));
+    before_R[rank] = Sha256(AsBytes(absl::MakeConstSpan(model.parameters())));
   };
   Outcome outcome;
   RunLearner(RunOf(algorithm), how, &outcome).IgnoreError();

@@ -269,7 +269,7 @@ Ended RunSchedule(const Schedule& schedule, const Config& config) {
   RunAsRanks(schedule.ranks, [&](Communicator& threads) -> absl::Status {
     UnevenCommunicator uneven(schedule, threads, &was_lost);
     CheckedCommunicator comm(uneven);
-    absl::Status& status = status_R[static_cast<size_t>(comm.rank())];
+    absl::Status& status = status_R[comm.rank()];
     absl::StatusOr<RunParts> parts = PrepareRun(config);
     if (!parts.ok()) return status = parts.status();
     parts->workload = std::make_unique<FaultyPreparation>(schedule, std::move(parts->workload));

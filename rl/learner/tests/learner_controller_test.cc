@@ -117,7 +117,7 @@ class ControllerWorkload : public Workload {
       content.allowed_TA.insert(content.allowed_TA.end(), allowed_A.begin(), allowed_A.end());
       content.action_T.push_back(drawn.token);
       episode.logprobs.push_back(drawn.logprob);
-      const double earned = static_cast<double>(feature_F[static_cast<size_t>(drawn.token)]) - 4;
+      const double earned = static_cast<double>(feature_F[drawn.token]) - 4;
       episode.earned_T.push_back(earned - (drawn.token == before ? 0.3 : 0.0));
       before = drawn.token;
     }

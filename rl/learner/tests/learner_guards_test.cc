@@ -85,7 +85,7 @@ TEST(LearnerGuardsTest, RejectASampledLogProbabilityThatIsNotFinite) {
 // that are compared.
 TEST(LearnerGuardsTest, RejectAComputedLogProbabilityThatIsNotFinite) {
   const auto spoil = [](int, Phase, int64_t, models::Model& model, Episodes&) {
-    const size_t norm = static_cast<size_t>(model.layout().specs[static_cast<size_t>(model.layout().lm_head)].offset);
+    const size_t norm = static_cast<size_t>(model.layout().specs[model.layout().lm_head].offset);
     ThreadPool pool(1);
     const float weight = std::exchange(model.mutable_parameters()[norm], kNan);
     model.Refresh(pool);
@@ -103,8 +103,7 @@ TEST(LearnerGuardsTest, NameACorruptedValueHeadOnItsRank) {
   const auto spoil = [](int rank, Phase, int64_t, models::Model& model, Episodes&) {
     const models::DecoderLayout& layout = model.layout();
     if (rank != 2) return;
-    model.mutable_parameters()[static_cast<size_t>(layout.specs[static_cast<size_t>(layout.value.weight)].offset)] =
-        kNan;
+    model.mutable_parameters()[layout.specs[layout.value.weight].offset] = kNan;
   };
   Config config = TrainingOnly();
   config.algorithm.name = "ppo";
@@ -174,8 +173,8 @@ TEST(LearnerGuardsTest, ReportOnAllRanksAnInvalidWeightThatOneOfThemComputes) {
   constexpr int64_t kToken = 7;
   const auto spoil = [](int, Phase, int64_t step, models::Model& model, Episodes&) {
     const models::DecoderLayout& layout = model.layout();
-    const int64_t at = layout.specs[static_cast<size_t>(layout.embedding)].offset + kToken * 32;
-    if (step == 2) model.mutable_parameters()[static_cast<size_t>(at)] = 9.9999e17f;
+    const int64_t at = layout.specs[layout.embedding].offset + kToken * 32;
+    if (step == 2) model.mutable_parameters()[at] = 9.9999e17f;
   };
   Config config = testing::SmallRun();
   config.optimizer.weight_decay = -1;

@@ -63,7 +63,7 @@ Config ConfigOf(const reprise::testing::Row& row) {
   config.optimizer.learning_rate = 0.02;
   config.algorithm.episode_metrics = true;
   config.algorithm.num_iterations = 1;
-  for (size_t axis = 0; axis < row.size(); ++axis) Axes()[axis][static_cast<size_t>(row[axis])].make(config.algorithm);
+  for (size_t axis = 0; axis < row.size(); ++axis) Axes()[axis][row[axis]].make(config.algorithm);
   return config;
 }
 
@@ -90,7 +90,7 @@ class LearnerPairsTest : public ::testing::TestWithParam<reprise::testing::Row> 
 INSTANTIATE_TEST_SUITE_P(AllPairs, LearnerPairsTest, ::testing::ValuesIn(Pairs()), [](const auto& info) {
   std::string name;
   for (size_t axis = 0; axis < info.param.size(); ++axis) {
-    const std::string& choice = Axes()[axis][static_cast<size_t>(info.param[axis])].name;
+    const std::string& choice = Axes()[axis][info.param[axis]].name;
     name += choice.empty() ? "" : (name.empty() ? "" : "_") + choice;
   }
   return name;

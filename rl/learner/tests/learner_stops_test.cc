@@ -62,7 +62,7 @@ TEST(LearnerStopsTest, EveryCompletionEndsAtItsFirstStopWhichItsRewardDoesNotRea
       ++(by_text ? ends.text : by_token ? ends.token : by_end ? ends.own : ends.length);
       cut += episode.terminated ? 0 : 1;
       text.resize(by_text ? stop : text.size() - (by_token || by_end ? 1 : 0));
-      const std::string& answer = CompletionOf(record.task_P[static_cast<size_t>(episode.prompt)]).answer;
+      const std::string& answer = CompletionOf(record.task_P[episode.prompt]).answer;
       if (std::all_of(text.begin(), text.end(), [](char c) { return c >= 32; })) {
         EXPECT_EQ(episode.rewards_F[0], CharacterMatch({"", answer, text, episode.terminated})) << text;
       }

@@ -178,8 +178,8 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     outcome->traffic += comm.traffic();
     outcome->exchange_traffic += comm.exchange_traffic();
     outcome->refills += (*execution)->workload().execution_counts().at(0).second;
-    outcome->last_weights_R[static_cast<size_t>(comm.rank())] = Sha256(AsBytes(parts->workload->policy().parameters()));
-    outcome->status_R[static_cast<size_t>(comm.rank())] = status;
+    outcome->last_weights_R[comm.rank()] = Sha256(AsBytes(parts->workload->policy().parameters()));
+    outcome->status_R[comm.rank()] = status;
     return status;
   });
 }

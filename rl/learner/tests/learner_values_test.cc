@@ -137,7 +137,7 @@ TEST_P(LearnerValuesTest, RejectAValueThatIsNotFinite) {
   config.warm_up.steps = 0;
   const auto spoil = [](int, Phase, int64_t, models::Model& model, Episodes&) {
     const size_t bias = static_cast<size_t>(model.layout().value.bias);
-    model.mutable_parameters()[static_cast<size_t>(model.layout().specs[bias].offset)] = INFINITY;
+    model.mutable_parameters()[model.layout().specs[bias].offset] = INFINITY;
   };
   Outcome outcome;
   EXPECT_THAT(RunLearner(config, {.ranks = 2, .spoil = spoil}, &outcome),

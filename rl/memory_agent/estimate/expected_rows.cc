@@ -120,7 +120,7 @@ UniqueTexts TextsOf(const std::vector<States>& states_N, absl::Span<const int64_
   UniqueTexts texts;
   for (const int64_t n : episodes) {
     if (n < first || n >= end) continue;
-    for (const std::vector<int32_t>& state : states_N[static_cast<size_t>(n)]) texts.Add(state);
+    for (const std::vector<int32_t>& state : states_N[n]) texts.Add(state);
   }
   return texts;
 }

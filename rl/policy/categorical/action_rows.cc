@@ -36,9 +36,9 @@ ActionDistributions ActionDistributions::Select(absl::Span<const int32_t> row_R)
   ActionDistributions selected(static_cast<int64_t>(row_R.size()), actions_);
   const kernels::ConstRows z = view().z;
   for (int64_t r = 0; r < selected.rows(); ++r) {
-    const size_t from = static_cast<size_t>(row_R[static_cast<size_t>(r)]);
+    const size_t from = static_cast<size_t>(row_R[r]);
     std::copy_n(z[static_cast<int64_t>(from)], actions_, selected.logits()[r]);
-    selected.statistics_R_[static_cast<size_t>(r)] = statistics_R_[from];
+    selected.statistics_R_[r] = statistics_R_[from];
     if (!scale_R_.empty()) selected.scale_R_.push_back(scale_R_[from]);
     if (!floor_scale_R_.empty()) selected.floor_scale_R_.push_back(floor_scale_R_[from]);
   }
@@ -59,7 +59,7 @@ void ActionDistributions::CountChoices(const kernels::RowView<const uint8_t>& al
 }
 
 float ActionDistributions::entropy(int64_t row) const {
-  const float entropy = statistics_R_[static_cast<size_t>(row)].entropy;
+  const float entropy = statistics_R_[row].entropy;
   return scale_R_.empty() ? entropy : std::min(1.0f, entropy * entropy_scale(row));
 }
 

@@ -51,7 +51,7 @@ class ActionDistributions {
   int64_t rows() const { return static_cast<int64_t>(statistics_R_.size()); }
   int64_t actions() const { return actions_; }
   float entropy(int64_t row) const;
-  float entropy_scale(int64_t row) const { return scale_R_.empty() ? 1.0f : scale_R_[static_cast<size_t>(row)]; }
+  float entropy_scale(int64_t row) const { return scale_R_.empty() ? 1.0f : scale_R_[row]; }
   const std::vector<float>& floor_scale_R() const { return floor_scale_R_; }  // empty before CountChoices
   kernels::CategoricalRows view() const { return {{z_RA_.data(), rows(), actions_}, statistics_R_.data()}; }
 

@@ -260,7 +260,7 @@ void CategoricalPolicy::TakeObservations(const std::vector<std::vector<double>>&
 std::string CategoricalPolicy::FindCorruption(const TaskRecord& task, const EpisodeRecord& episode) const {
   for (const ParameterSpec& spec : layout_.specs) {
     for (int64_t i = 0; i < spec.size; ++i) {
-      const float weight = parameters()[static_cast<size_t>(spec.offset + i)];
+      const float weight = parameters()[spec.offset + i];
       if (!std::isfinite(weight)) return absl::StrCat(spec.name, " (element ", i, " is ", weight, ")");
     }
   }

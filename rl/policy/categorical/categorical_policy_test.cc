@@ -156,10 +156,10 @@ TEST_P(CategoricalPolicyTest, TheGradientIsThatOfTheLoss) {
   for (const ParameterSpec& spec : policy.layout().specs) {
     for (int64_t i = spec.offset; i < spec.offset + spec.size; i += 3) {
       if (spec.kind == ParameterKind::kStatistic) {
-        EXPECT_EQ(pass.gradient[static_cast<size_t>(i)], 0) << spec.name;
+        EXPECT_EQ(pass.gradient[i], 0) << spec.name;
         continue;
       }
-      float& weight = policy.mutable_parameters()[static_cast<size_t>(i)];
+      float& weight = policy.mutable_parameters()[i];
       const float middle = weight, step = 1e-2f;
       const auto loss_at = [&](float value) {
         weight = value;
@@ -168,7 +168,7 @@ TEST_P(CategoricalPolicyTest, TheGradientIsThatOfTheLoss) {
       };
       const double slope = (loss_at(middle + step) - loss_at(middle - step)) / (2 * static_cast<double>(step));
       weight = middle;
-      EXPECT_NEAR(pass.gradient[static_cast<size_t>(i)], slope, 2e-3 + 2e-3 * std::abs(slope)) << spec.name << " " << i;
+      EXPECT_NEAR(pass.gradient[i], slope, 2e-3 + 2e-3 * std::abs(slope)) << spec.name << " " << i;
     }
   }
 }

@@ -49,9 +49,7 @@ models::DropoutPlace PlaceOf(const EpisodeGroup& episodes, uint64_t seed) {
           .in_warm_up = episodes.phase == Phase::kWarmUp};
 }
 
-int64_t IndexOf(const ShardInput& shard, int64_t group, int64_t completion) {
-  return shard[static_cast<size_t>(group)].index_G[static_cast<size_t>(completion)];
-}
+int64_t IndexOf(const ShardInput& shard, int64_t group, int64_t completion) { return shard[group].index_G[completion]; }
 
 constexpr int64_t kObserved = -1;  // a token of an observation
 
@@ -209,8 +207,7 @@ void DecoderPolicy::ScoreBehaviour(const ShardInput& shard, const EpisodeNumbers
   ShowShardLogits(
       model_.decoder(), GroupsOf(shard), own.max_rows,
       [&](int64_t group, int64_t completion, int64_t token, absl::Span<float> logits) {
-        const CompletionEpisode& episode =
-            CompletionOf(*shard[static_cast<size_t>(group)].episode_G[static_cast<size_t>(completion)]);
+        const CompletionEpisode& episode = CompletionOf(*shard[group].episode_G[completion]);
         const size_t t = static_cast<size_t>(token);
         if (t == 0) {
           number_T = NumbersInActions(episode);

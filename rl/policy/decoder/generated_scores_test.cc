@@ -47,13 +47,13 @@ struct Fixture {
   }
 
   const SampledCompletion& At(const GenerateResult& sampled, int64_t group, int64_t completion) const {
-    return sampled.completions[static_cast<size_t>(group * options.num_generations + completion)];
+    return sampled.completions[group * options.num_generations + completion];
   }
 
   std::vector<TrainingGroup> Groups(const GenerateResult& sampled) const {
     std::vector<TrainingGroup> groups;
     for (int64_t p = 0; p < static_cast<int64_t>(prompts.size()); ++p) {
-      groups.push_back({tokens[static_cast<size_t>(p)], {}});
+      groups.push_back({tokens[p], {}});
       for (int64_t g = 0; g < options.num_generations; ++g) {
         groups.back().completion_G.push_back(At(sampled, p, g).tokens);
       }

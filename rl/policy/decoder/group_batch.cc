@@ -17,9 +17,9 @@ int64_t TotalRows(const GroupRows& group) {
 void CutGroup(const GroupRows& group, int64_t index, int64_t max_rows, std::vector<MicroBatch>& plan) {
   const int64_t completions = static_cast<int64_t>(group.completion_G.size());
   for (int64_t begin = 0; begin < completions;) {
-    int64_t end = begin + 1, rows = group.completion_G[static_cast<size_t>(begin)];
-    while (end < completions && rows + group.completion_G[static_cast<size_t>(end)] <= max_rows) {
-      rows += group.completion_G[static_cast<size_t>(end++)];
+    int64_t end = begin + 1, rows = group.completion_G[begin];
+    while (end < completions && rows + group.completion_G[end] <= max_rows) {
+      rows += group.completion_G[end++];
     }
     plan.push_back({index, index + 1, true, begin, end});
     begin = end;
@@ -49,15 +49,15 @@ std::vector<MicroBatch> PlanMicroBatches(const std::vector<GroupRows>& groups, i
     return plan;
   }
   for (int64_t begin = 0; begin < count;) {
-    int64_t rows = TotalRows(groups[static_cast<size_t>(begin)]);
-    if (rows > max_rows && groups[static_cast<size_t>(begin)].completion_G.size() > 1) {
-      CutGroup(groups[static_cast<size_t>(begin)], begin, max_rows, plan);
+    int64_t rows = TotalRows(groups[begin]);
+    if (rows > max_rows && groups[begin].completion_G.size() > 1) {
+      CutGroup(groups[begin], begin, max_rows, plan);
       ++begin;
       continue;
     }
     int64_t end = begin + 1;
-    while (end < count && rows + TotalRows(groups[static_cast<size_t>(end)]) <= max_rows) {
-      rows += TotalRows(groups[static_cast<size_t>(end++)]);
+    while (end < count && rows + TotalRows(groups[end]) <= max_rows) {
+      rows += TotalRows(groups[end++]);
     }
     plan.push_back({begin, end});
     begin = end;
@@ -78,13 +78,13 @@ GroupRows RowsOf(const TrainingGroup& group) {
 void AppendCompletions(const TrainingGroup& group, int64_t begin, int64_t end, int64_t prefix, PackedBatch* batch,
                        ScoredRows* scored) {
   for (int64_t g = begin; g < end; ++g) {
-    const absl::Span<const int32_t> tokens = group.completion_G[static_cast<size_t>(g)];
+    const absl::Span<const int32_t> tokens = group.completion_G[g];
     if (tokens.size() == 1) continue;
     for (size_t i = 0; i + 1 < tokens.size(); ++i) {
       scored->Add(batch->rows() + static_cast<int64_t>(i), &tokens[i + 1], 1);
     }
     std::optional<models::DropoutPlace> dropout = group.dropout;
-    if (dropout) dropout->sample = group.sample_G[static_cast<size_t>(g)];
+    if (dropout) dropout->sample = group.sample_G[g];
     AppendSegment(tokens.first(tokens.size() - 1), static_cast<int64_t>(group.prompt.size()), prefix, dropout, batch);
   }
 }

@@ -39,7 +39,7 @@ RC_GTEST_PROP(PlanMicroBatchesTest, CoversEveryCompletionOnceInOrder, ()) {
     }
     RC_ASSERT(batch.completion_begin == completion && batch.completion_end > completion);
     completion = batch.completion_end;
-    if (completion == static_cast<int64_t>(groups[static_cast<size_t>(group)].completion_G.size())) {
+    if (completion == static_cast<int64_t>(groups[group].completion_G.size())) {
       ++group, completion = 0;
     }
   }

@@ -96,7 +96,7 @@ TEST(ShardDivergenceTest, IsTheExpectationOfK3OverTheVocabulary) {
     ScoreShard(
         model.decoder(), shard.groups, 0, kTemperature,
         [&](int64_t, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float>) {
-          (*to_V)[static_cast<size_t>(completion)] = logprob_T[0];
+          (*to_V)[completion] = logprob_T[0];
         },
         &workspace);
   };

@@ -6,17 +6,17 @@ void ShardForward::Run(const MicroBatch& batch) {
   if (OpensGroup(batch)) {
     work_.prompt_batch.Clear();
     work_.prompt_scored.Clear();
-    AppendPrompt(groups_[static_cast<size_t>(batch.group_begin)], &work_.prompt_batch, &work_.prompt_scored);
+    AppendPrompt(groups_[batch.group_begin], &work_.prompt_batch, &work_.prompt_scored);
     models::Forward(decoder_, work_.prompt_batch, nullptr, &work_.prompt_activations, work_.team);
   }
   work_.batch.Clear();
   work_.scored.Clear();
   if (batch.cut) {
-    AppendCompletions(groups_[static_cast<size_t>(batch.group_begin)], batch.completion_begin, batch.completion_end,
-                      models::kOutsidePrefix, &work_.batch, &work_.scored);
+    AppendCompletions(groups_[batch.group_begin], batch.completion_begin, batch.completion_end, models::kOutsidePrefix,
+                      &work_.batch, &work_.scored);
   } else {
     for (int64_t g = batch.group_begin; g < batch.group_end; ++g) {
-      AppendGroup(groups_[static_cast<size_t>(g)], &work_.batch, &work_.scored);
+      AppendGroup(groups_[g], &work_.batch, &work_.scored);
     }
   }
   models::Forward(decoder_, work_.batch, batch.cut ? &work_.prompt_activations : nullptr, &work_.activations,
@@ -53,7 +53,7 @@ const float* ShardForward::HiddenBefore(const MicroBatch& batch, const ScoredCom
   const bool of_prompt = batch.cut && token == 0;
   const models::ScoredRows& scored = of_prompt ? work_.prompt_scored : work_.scored;
   const models::Activations& activations = of_prompt ? work_.prompt_activations : work_.activations;
-  return activations.hidden_TD()[scored.row_S[static_cast<size_t>(completion.row(token))]];
+  return activations.hidden_TD()[scored.row_S[completion.row(token)]];
 }
 
 void ShardForward::CopyValues(const MicroBatch& batch, const ScoredCompletion& completion,
@@ -61,7 +61,7 @@ void ShardForward::CopyValues(const MicroBatch& batch, const ScoredCompletion& c
   const std::vector<float>& first_S = (batch.cut ? work_.prompt_values : work_.values).value_S;
   value_T->clear();
   for (int64_t t = 0; t < completion.tokens; ++t) {
-    value_T->push_back((t == 0 ? first_S : work_.values.value_S)[static_cast<size_t>(completion.row(t))]);
+    value_T->push_back((t == 0 ? first_S : work_.values.value_S)[completion.row(t)]);
   }
 }
 
@@ -70,16 +70,16 @@ void ShardForward::ForEachCompletion(const MicroBatch& batch,
   // Targets are in row order: for each group the completions' later tokens, then all first tokens.
   int64_t target = 0, row = 0;
   for (int64_t g = batch.group_begin; g < batch.group_end; ++g) {
-    const TrainingGroup& group = groups_[static_cast<size_t>(g)];
+    const TrainingGroup& group = groups_[g];
     const int64_t begin = batch.cut ? batch.completion_begin : 0;
     const int64_t end = batch.cut ? batch.completion_end : static_cast<int64_t>(group.completion_G.size());
     int64_t later = 0;
     for (int64_t c = begin; c < end; ++c) {
-      later += static_cast<int64_t>(group.completion_G[static_cast<size_t>(c)].size()) - 1;
+      later += static_cast<int64_t>(group.completion_G[c].size()) - 1;
     }
     const int64_t first_target = batch.cut ? 0 : target + later, first_row = batch.cut ? 0 : row + later;
     for (int64_t c = begin; c < end; ++c) {
-      const int64_t tokens = static_cast<int64_t>(group.completion_G[static_cast<size_t>(c)].size());
+      const int64_t tokens = static_cast<int64_t>(group.completion_G[c].size());
       visit({g, c, tokens, batch.cut ? &work_.prompt_scores : &work_.scores, &work_.scores, first_target + c, first_row,
              target, row});
       target += tokens - 1;

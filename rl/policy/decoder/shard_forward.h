@@ -49,17 +49,15 @@ struct ScoredCompletion {
   // Returns the index of the row before the token among the scored rows of its buffers.
   int64_t row(int64_t token) const { return token == 0 ? first_row : later_row + token - 1; }
   float logprob(int64_t token) const {
-    return token == 0 ? first_scores->logprob[static_cast<size_t>(first_target)]
-                      : scores->logprob[static_cast<size_t>(later_target + token - 1)];
+    return token == 0 ? first_scores->logprob[first_target] : scores->logprob[later_target + token - 1];
   }
   float entropy(int64_t token) const {
-    return token == 0 ? first_scores->statistics_S[static_cast<size_t>(first_row)].entropy
-                      : scores->statistics_S[static_cast<size_t>(later_row + token - 1)].entropy;
+    return token == 0 ? first_scores->statistics_S[first_row].entropy
+                      : scores->statistics_S[later_row + token - 1].entropy;
   }
   // Returns the divergence from the reference; valid after ScoreDivergence.
   float divergence(int64_t token) const {
-    return token == 0 ? first_scores->divergence_S[static_cast<size_t>(first_row)]
-                      : scores->divergence_S[static_cast<size_t>(later_row + token - 1)];
+    return token == 0 ? first_scores->divergence_S[first_row] : scores->divergence_S[later_row + token - 1];
   }
 };
 
@@ -94,8 +92,7 @@ class ShardForward {
 // Return whether the batch is the first piece of a cut group, which computes the prompt, or its last piece.
 inline bool OpensGroup(const MicroBatch& batch) { return batch.cut && batch.completion_begin == 0; }
 inline bool ClosesGroup(const MicroBatch& batch, const std::vector<TrainingGroup>& groups) {
-  return batch.cut && batch.completion_end ==
-                          static_cast<int64_t>(groups[static_cast<size_t>(batch.group_begin)].completion_G.size());
+  return batch.cut && batch.completion_end == static_cast<int64_t>(groups[batch.group_begin].completion_G.size());
 }
 
 // Returns batches of at most max_rows rows (0: the whole shard is one batch).

@@ -106,7 +106,7 @@ class ShardRun {
   // completions.
   static void DealToRows(const ScoredCompletion& completion, const std::vector<float>& gradient_T,
                          std::vector<double>* first_S, std::vector<double>* later_S) {
-    (*first_S)[static_cast<size_t>(completion.first_row)] += static_cast<double>(gradient_T[0]);
+    (*first_S)[completion.first_row] += static_cast<double>(gradient_T[0]);
     std::copy(gradient_T.begin() + 1, gradient_T.end(), later_S->begin() + completion.later_row);
   }
 
@@ -129,7 +129,7 @@ class ShardRun {
       DealToRows(completion, ddivergence_T_, batch.cut ? &work_.prompt_ddivergence_S : &work_.ddivergence_S,
                  &work_.ddivergence_S);
     }
-    first_dlogprob[static_cast<size_t>(completion.first_target)] = dlogprob_T_[0];
+    first_dlogprob[completion.first_target] = dlogprob_T_[0];
     std::copy(dlogprob_T_.begin() + 1, dlogprob_T_.end(), work_.dlogprob.begin() + completion.later_target);
     return absl::OkStatus();
   }

@@ -22,8 +22,8 @@ class TargetSink : public models::GradientSink {
 };
 
 models::ValueHeadGradient HeadGradient(const models::DecoderLayout& layout, const PassTarget& target) {
-  const int64_t weight = layout.specs[static_cast<size_t>(layout.value.weight)].offset;
-  const int64_t bias = layout.specs[static_cast<size_t>(layout.value.bias)].offset;
+  const int64_t weight = layout.specs[layout.value.weight].offset;
+  const int64_t bias = layout.specs[layout.value.bias].offset;
   const bool is_cut = target.open != nullptr;
   return {target.total + weight, is_cut ? target.open + weight : nullptr, target.total + bias,
           is_cut ? target.open + bias : nullptr, 0};

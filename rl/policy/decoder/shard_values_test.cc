@@ -46,9 +46,7 @@ Outcome SumValues(const ExampleShard& shard, int64_t max_rows) {
     }
     return absl::OkStatus();
   };
-  const auto at = [&](std::vector<float>& flat, int spec) {
-    return flat.data() + layout.specs[static_cast<size_t>(spec)].offset;
-  };
+  const auto at = [&](std::vector<float>& flat, int spec) { return flat.data() + layout.specs[spec].offset; };
   ShardValues values(model.value_head(),
                      {at(outcome.gradient, layout.value.weight), at(open, layout.value.weight),
                       at(outcome.gradient, layout.value.bias), at(open, layout.value.bias), 0},

@@ -105,8 +105,7 @@ struct Loss {
       for (size_t t = 0; t < content.action_T.size(); ++t) {
         const Reference::Output& output = outputs[content.token_TS[t]];
         const Vector& reference_A = reference_logprob_A.at(content.token_TS[t]);
-        loss +=
-            testing::WeightOf(static_cast<int64_t>(n), t) * output.logprob_A[static_cast<size_t>(content.action_T[t])];
+        loss += testing::WeightOf(static_cast<int64_t>(n), t) * output.logprob_A[content.action_T[t]];
         for (size_t a = 0; a < output.logprob_A.size(); ++a) {
           const double logprob = output.logprob_A[a], probability = std::exp(logprob);
           loss -= testing::kEntropyWeight * probability * logprob;
@@ -137,7 +136,7 @@ TEST(EncoderGradientTest, AgreesWithCentralDifferencesInEveryTensor) {
   for (const ParameterSpec& spec : policy->layout().specs) {
     double largest = 0;
     for (int64_t i = spec.offset; i < spec.offset + spec.size; ++i) {
-      largest = std::max(largest, std::abs(static_cast<double>(pass.gradient[static_cast<size_t>(i)])));
+      largest = std::max(largest, std::abs(static_cast<double>(pass.gradient[i])));
     }
     EXPECT_GT(largest, 0) << spec.name;
     const bool is_embedding = spec.kind == ParameterKind::kEmbedding;

@@ -115,7 +115,7 @@ absl::StatusOr<PassResult> AccumulateDecisions(const EncoderNetwork& network, co
   std::vector<float> value_R;
   if (pass.value_loss) {
     const std::vector<float> value_U = ValuesOf(network, embedding_UD, work);
-    for (const int32_t text : text_R) value_R.push_back(value_U[static_cast<size_t>(text)]);
+    for (const int32_t text : text_R) value_R.push_back(value_U[text]);
   }
   const std::vector<int32_t> action_R = ActionsIn(shard);
   const std::vector<std::vector<EpisodeRows>> batches = BatchesOf(shard, /*max_rows=*/0);

@@ -222,7 +222,7 @@ TEST_F(EncoderPolicyTest, AFrozenCopyEncodesEachTextOnceAStepUntilItChanges) {
   EXPECT_EQ(pass_of(input).encoded_texts, 2 * count);
   for (EpisodeGroup& group : input) group.phase = Phase::kWarmUp;
   EXPECT_EQ(pass_of(input).encoded_texts, 2 * count);
-  reference->mutable_parameters()[static_cast<size_t>(reference->layout().specs.back().offset)] += 1.0f;
+  reference->mutable_parameters()[reference->layout().specs.back().offset] += 1.0f;
   reference->Refresh(pool_);
   const Pass changed = pass_of(input);
   EXPECT_EQ(changed.encoded_texts, 2 * count);
@@ -361,7 +361,7 @@ TEST_F(EncoderAdapterTest, MicroBatchesAndThreadsChangeNoBitAndEveryTensorIsRepo
   for (const ParameterSpec& spec : policy->layout().specs) {
     double squares = 0;
     for (int64_t i = 0; i < spec.size; ++i) {
-      squares += std::pow(static_cast<double>(whole.gradient[static_cast<size_t>(spec.offset + i)]), 2);
+      squares += std::pow(static_cast<double>(whole.gradient[spec.offset + i]), 2);
     }
     EXPECT_GT(squares, 0) << spec.name;
   }
@@ -455,15 +455,15 @@ TEST_F(EncoderPolicyTest, CorruptWeightsAndStaleCopiesOfThemAreNamed) {
   EXPECT_EQ(policy_->FindCorruption({}, episode), "");
   const std::vector<float> healthy = Parameters();
   const models::DecoderLayout trunk = models::TrunkLayout(config_);
-  const auto parameter = [&](int64_t at) -> float& { return policy_->mutable_parameters()[static_cast<size_t>(at)]; };
+  const auto parameter = [&](int64_t at) -> float& { return policy_->mutable_parameters()[at]; };
   parameter(trunk.total + 3) += 1;
   EXPECT_EQ(policy_->FindCorruption({}, episode), "a packed copy of the heads' weights");
   parameter(trunk.total + 3) = kNan;
   EXPECT_EQ(policy_->FindCorruption({}, episode), "action_head.0.weight (element 3 is nan)");
-  parameter(trunk.total + 3) = healthy[static_cast<size_t>(trunk.total + 3)];
+  parameter(trunk.total + 3) = healthy[trunk.total + 3];
   parameter(policy_->layout().specs.back().offset) += 1;  // the value head's bias
   EXPECT_EQ(policy_->FindCorruption({}, episode), "a packed copy of the heads' weights");
-  parameter(trunk.specs[static_cast<size_t>(trunk.layers[1].o)].offset) += 1;
+  parameter(trunk.specs[trunk.layers[1].o].offset) += 1;
   EXPECT_EQ(policy_->FindCorruption({}, episode),
             "model.layers.1.self_attn.o_proj.weight, whose packed copy for the kernels differs");
 }

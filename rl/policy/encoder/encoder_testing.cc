@@ -35,7 +35,7 @@ std::unique_ptr<EncoderPolicy> RandomPolicy(const models::DecoderConfig& config,
   for (size_t i = 0; i < policy->layout().specs.size(); ++i) {
     const ParameterSpec& spec = policy->layout().specs[i];
     for (int64_t j = 0; j < spec.size; ++j) {
-      float& parameter = policy->mutable_parameters()[static_cast<size_t>(spec.offset + j)];
+      float& parameter = policy->mutable_parameters()[spec.offset + j];
       const double u = DrawUniform(seed, Purpose::kTest, {.step = i, .token = static_cast<uint64_t>(j)});
       if (spec.name.ends_with("lora_B.weight")) parameter = static_cast<float>(0.6 * u - 0.3);
       if (spec.kind == ParameterKind::kVector) parameter += static_cast<float>(0.6 * u - 0.3);

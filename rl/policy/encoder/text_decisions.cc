@@ -43,7 +43,7 @@ void UniqueTexts::Add(absl::Span<const int32_t> text) {
   text_R_.push_back(at->second);
   tokens_read_ += static_cast<int64_t>(text.size());
   if (!is_new) {
-    ++decisions_U_[static_cast<size_t>(at->second)];
+    ++decisions_U_[at->second];
     return;
   }
   CHECK(!text.empty());

@@ -61,10 +61,10 @@ class UniqueTexts {
 
   int64_t texts() const { return static_cast<int64_t>(text_U_.size()); }
   int64_t decisions() const { return static_cast<int64_t>(text_R_.size()); }
-  int64_t tokens() const { return tokens_; }            // of all distinct texts
-  int64_t tokens_read() const { return tokens_read_; }  // of the texts of all decisions
-  int64_t decisions_by(int64_t index) const { return decisions_U_[static_cast<size_t>(index)]; }  // that read the text
-  absl::Span<const int32_t> text(int64_t index) const { return text_U_[static_cast<size_t>(index)]; }
+  int64_t tokens() const { return tokens_; }                                 // of all distinct texts
+  int64_t tokens_read() const { return tokens_read_; }                       // of the texts of all decisions
+  int64_t decisions_by(int64_t index) const { return decisions_U_[index]; }  // that read the text
+  absl::Span<const int32_t> text(int64_t index) const { return text_U_[index]; }
   absl::Span<const int32_t> text_of_decision() const { return text_R_; }
 
   // Returns ranges of texts, in order, of at most max_rows tokens each; a longer text is a range of its own. max_rows

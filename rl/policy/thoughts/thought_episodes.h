@@ -23,7 +23,7 @@ struct TextToThinkAbout {
   // 1 where the token counts in the text's own losses and metrics; token 0 never does. Empty: all others do.
   std::vector<uint8_t> counts_S = {};
 
-  bool Counts(int64_t token) const { return counts_S.empty() || counts_S[static_cast<size_t>(token)] != 0; }
+  bool Counts(int64_t token) const { return counts_S.empty() || counts_S[token] != 0; }
 };
 
 // The content of an episode (EpisodeRecord::content).

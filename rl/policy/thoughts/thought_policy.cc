@@ -267,7 +267,7 @@ void ThoughtPolicy::Score(const ShardInput& shard, float temperature, const Epis
                           PassWorkspace* workspace) const {
   const std::vector<ThoughtGroup> groups = GroupsOf(shard);
   const auto of_text = [&](int64_t text, const models::ThoughtScores& scores) {
-    const ThoughtGroup& group = groups[static_cast<size_t>(text)];
+    const ThoughtGroup& group = groups[text];
     const bool is_text = group.predicts_text();
     for (size_t g = 0; g < group.episodes(); ++g) {
       receive(group.group().index_G[g], group.OfEpisode(g, is_text ? scores.base_logprob_S : scores.logprob_T),
@@ -296,7 +296,7 @@ void ThoughtPolicy::PredictValues(const ShardInput& shard, bool after_truncation
   CHECK(model_->heads().has_values());
   const std::vector<ThoughtGroup> groups = GroupsOf(shard);
   const auto of_text = [&](int64_t text, const models::ThoughtScores& scores) {
-    const ThoughtGroup& group = groups[static_cast<size_t>(text)];
+    const ThoughtGroup& group = groups[text];
     for (size_t g = 0; g < group.episodes(); ++g) {
       CHECK(!after_truncation || group.group().episode_G[g]->terminated);  // a text ends with its last token
       receive(group.group().index_G[g], group.OfPositions(g, scores.value_M));

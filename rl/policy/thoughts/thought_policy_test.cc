@@ -165,7 +165,7 @@ TEST(ThoughtPolicyTest, TheGradientIsThatOfTheSumOfLossesOnTheTexts) {
   for (const ThoughtGroup& group : groups) texts.push_back(group.view());
   const models::ThoughtLoss loss = [&](int64_t text, const models::ThoughtScores&,
                                        models::ThoughtGradients* gradients) {
-    const ThoughtGroup& group = groups[static_cast<size_t>(text)];
+    const ThoughtGroup& group = groups[text];
     for (size_t g = 0; g < 2; ++g) {
       std::vector<float> weights(group.OfEpisode(g, gradients->dlogprob_T).size());
       for (size_t t = 0; t < weights.size(); ++t) weights[t] = WeightOf(2 * text + static_cast<int64_t>(g), t);
@@ -179,10 +179,10 @@ TEST(ThoughtPolicyTest, TheGradientIsThatOfTheSumOfLossesOnTheTexts) {
     for (float& d : gradients->dentropy_T) d = 0.1f;
     const int64_t tokens = static_cast<int64_t>(group.text().token_S.size());
     for (int64_t s = 1; s < tokens; ++s) {
-      if (group.text().Counts(s)) gradients->dbase_logprob_S[static_cast<size_t>(s - 1)] = -text_weight;
+      if (group.text().Counts(s)) gradients->dbase_logprob_S[s - 1] = -text_weight;
     }
     size_t a = 0;
-    for (const Thought& thought : texts[static_cast<size_t>(text)].thoughts) {
+    for (const Thought& thought : texts[text].thoughts) {
       for (int64_t s = thought.position + 1; s <= thought.position + kAhead && s < tokens; ++s, ++a) {
         if (group.text().Counts(s)) gradients->dmixed_logprob_A[a] = -mixed_weight;
       }
@@ -198,7 +198,7 @@ TEST(ThoughtPolicyTest, TheGradientIsThatOfTheSumOfLossesOnTheTexts) {
   size_t at = 0;
   for (const ParameterSpec& spec : policy->layout().specs) {
     for (int64_t i = 0; i < spec.size; ++i) {
-      EXPECT_EQ(pass.gradient[at++], total[static_cast<size_t>(spec.offset + i)]) << spec.name;
+      EXPECT_EQ(pass.gradient[at++], total[spec.offset + i]) << spec.name;
     }
   }
 }
@@ -320,7 +320,7 @@ TEST(ThoughtPolicyTest, FindsCorruptionOfTheDecoderAndOfTheHeads) {
   EXPECT_EQ(found(), "");
   for (const ParameterSpec& spec : policy->layout().specs) {
     if (spec.name != "mixing_head.2.bias" && spec.name != "model.norm.weight") continue;
-    float& parameter = policy->mutable_parameters()[static_cast<size_t>(spec.offset)];
+    float& parameter = policy->mutable_parameters()[spec.offset];
     const float before = parameter;
     parameter = std::numeric_limits<float>::quiet_NaN();
     EXPECT_THAT(found(), ::testing::HasSubstr(spec.name));

@@ -96,7 +96,7 @@ StepTables WithoutLastValue(StepTables step, absl::string_view column_name, int6
     std::vector<std::byte> values(before.ValueBytes(column).begin(), before.ValueBytes(column).end());
     std::vector<int64_t> offsets(before.Offsets(column).begin(), before.Offsets(column).end());
     if (column == changed) {
-      const int64_t size = SizeOf(before.schema().columns[static_cast<size_t>(column)].dtype);
+      const int64_t size = SizeOf(before.schema().columns[column].dtype);
       const int64_t end = offsets[static_cast<size_t>(row) + 1];
       values.erase(values.begin() + (end - 1) * size, values.begin() + end * size);
       for (size_t i = static_cast<size_t>(row) + 1; i < offsets.size(); ++i) --offsets[i];
@@ -221,7 +221,7 @@ TEST(RecordStreamsTest, RejectEvaluationRepliesWithInvalidFlags) {
 TEST(RecordStreamsTest, RejectChecksThatDoNotMatchTheirTurns) {
   const auto with = [](int column, int64_t row, auto value) {
     StepTables step = ToTables(StepOfChecks(), RecordForm{.has_turns = true, .checks_actions = true});
-    step.tables[4].MutableValues<decltype(value)>(column)[static_cast<size_t>(row)] = value;
+    step.tables[4].MutableValues<decltype(value)>(column)[row] = value;
     return FromTables(step, RecordForm{.has_turns = true, .checks_actions = true}).status();
   };
   constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
@@ -236,7 +236,7 @@ TEST(RecordStreamsTest, RejectChecksThatDoNotMatchTheirTurns) {
 TEST(RecordStreamsTest, RejectInconsistentTurns) {
   const auto with = [](size_t stream, int column, int64_t row, auto value) {
     StepTables step = ToTables(StepOfTurns(true), RecordForm{.has_turns = true});
-    step.tables[stream].MutableValues<decltype(value)>(column)[static_cast<size_t>(row)] = value;
+    step.tables[stream].MutableValues<decltype(value)>(column)[row] = value;
     return FromTables(step, RecordForm{.has_turns = true}).status();
   };
   constexpr auto kDataLoss = absl::StatusCode::kDataLoss;

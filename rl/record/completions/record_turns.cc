@@ -57,7 +57,7 @@ std::vector<double> EnvironmentRewardByToken(const CompletionEpisode& episode, d
     begin += turn.observation_tokens;
     const bool learns_part = turn.check && turn.check->learned_end > turn.check->learned_begin;
     const int64_t end = begin + (learns_part ? turn.check->learned_end : turn.action_tokens);
-    if (end > 0) reward_T[static_cast<size_t>(end - 1)] += RewardOfTurn(turn, turn_reward);
+    if (end > 0) reward_T[end - 1] += RewardOfTurn(turn, turn_reward);
     begin += turn.action_tokens;
   }
   return reward_T;

@@ -42,7 +42,7 @@ TEST(LayOutArraysTest, GivesEveryArrayItsOwnPlaceWhichFindArraysReturns) {
     if (arrays[i].bytes() == 0) continue;
     EXPECT_EQ(found[i].offset, layout.offsets[i]);
     for (int64_t at = found[i].offset; at < found[i].offset + arrays[i].bytes(); ++at) {
-      ASSERT_EQ(taken[static_cast<size_t>(at)]++, 0) << "shared by " << arrays[i].path;
+      ASSERT_EQ(taken[at]++, 0) << "shared by " << arrays[i].path;
     }
   }
 }
