@@ -152,13 +152,14 @@ TEST(ThoughtPolicyTest, TheGradientIsThatOfTheSumOfLossesOnTheTexts) {
   const Shard shard;
   const Pass pass = RunPass(*policy, shard.input());
   const PassTotals totals = TotalsOf(*policy, shard.input());
-  const size_t experts = static_cast<size_t>(policy->model().config().num_experts);
-  EXPECT_EQ(totals.count_C[experts], 3 + 5);
+  ASSERT_EQ(totals.count_C.size(), policy->num_counts());
+  const int64_t text_tokens = totals.count_C[policy->num_counts() - 2], mixed_tokens = totals.count_C.back();
+  EXPECT_EQ(text_tokens, 3 + 5);
   // Of the first text tokens 6, 7 and 8 count; thoughts at 3 and 4 predict tokens 4, 5, 6 and 5, 6, 7.
-  EXPECT_EQ(totals.count_C[experts + 1], 1 + 2 * 2 + 2 * 3 + 1 * 2 + 2 * 1);
+  EXPECT_EQ(mixed_tokens, 1 + 2 * 2 + 2 * 3 + 1 * 2 + 2 * 1);
   // The same loss on the passes of models/quiet_star.
-  const float text_weight = static_cast<float>(0.4 * 2 / static_cast<double>(totals.count_C[experts])),
-              mixed_weight = static_cast<float>(0.7 * 2 / static_cast<double>(totals.count_C[experts + 1]));
+  const float text_weight = static_cast<float>(0.4 * 2 / static_cast<double>(text_tokens)),
+              mixed_weight = static_cast<float>(0.7 * 2 / static_cast<double>(mixed_tokens));
   std::vector<ThoughtGroup> groups;
   std::vector<models::ThoughtfulText> texts;
   for (const EpisodeGroup& group : shard.input()) groups.emplace_back(group);
