@@ -69,6 +69,7 @@ std::vector<StepTables> StoredSteps(std::vector<StepRecord> records, RecordForm 
     for (EpisodeRecord& episode : record.episode_N) {
       CompletionEpisode& completion = CompletionOf(episode);
       episode.logprobs.resize(completion.tokens.size());
+      episode.entropies.resize(completion.tokens.size());
       for (std::vector<float>* values : {&episode.ref_logprobs, &episode.behaviour_logprobs}) {
         if (!values->empty()) values->resize(completion.tokens.size());
       }
