@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/status/conditions.h"
 #include "core/status/printable.h"
@@ -17,7 +18,11 @@
 namespace reprise {
 namespace {
 
-std::string ValueOrNone(const std::string& value) { return value.empty() ? "(none)" : Printable(value); }
+// Returns the value of a file's digest or of a key; a run stores the keys that it reads.
+std::string ValueText(const std::string& name, const std::string& value) {
+  if (!value.empty()) return Printable(value);
+  return absl::StrContains(name, '/') ? "(none)" : "(not read)";
+}
 
 // "step 20", "warm-up step 3"; step 0 is the end of a phase without steps.
 std::string EndText(rl::Phase phase, int64_t step) {
@@ -27,8 +32,8 @@ std::string EndText(rl::Phase phase, int64_t step) {
 std::string TextOf(const RunComparison& found) {
   std::string text;
   for (const HeaderDifference& difference : found.header) {
-    absl::StrAppend(&text, "differs: ", Printable(difference.name), ": A ", ValueOrNone(difference.a), ", B ",
-                    ValueOrNone(difference.b), "\n");
+    absl::StrAppend(&text, "differs: ", Printable(difference.name), ": A ", ValueText(difference.name, difference.a),
+                    ", B ", ValueText(difference.name, difference.b), "\n");
   }
   const std::string agree = absl::StrCat(found.steps_compared, " steps agree bit for bit");
   if (found.divergence) {

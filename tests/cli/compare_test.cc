@@ -74,6 +74,7 @@ TEST(CompareTest, AKeyThatChangesNoStepStillDiffers) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.out,
             "differs: artifact.checkpoint_every: A 1, B 0\n"
+            "differs: artifact.keep_checkpoints: A 0, B (not read)\n"
             "2 steps agree bit for bit; checkpoint of step 1, weights: only A holds it\n");
 }
 

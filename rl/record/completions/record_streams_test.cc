@@ -256,7 +256,7 @@ TEST(RecordStreamsTest, RejectValuesThatAreNeverWritten) {
     return CheckTables(CompletionSchema(kForm), step);
   };
   EXPECT_THAT(with(1, 4, int64_t{1}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("its turn is not 0")));
-  EXPECT_THAT(with(1, 9, uint8_t{2}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("neither 0 nor 1")));
+  EXPECT_THAT(with(1, 10, uint8_t{2}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("neither 0 nor 1")));
   EXPECT_THAT(with(5, 2, uint8_t{2}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("its kind is neither")));
   EXPECT_THAT(with(5, 3, int32_t{1}), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("row 0: its tensor is out of")));
   EXPECT_THAT(with(4, 0, uint8_t{9}),
