@@ -126,6 +126,14 @@ absl::StatusOr<std::string> WhyNot(const ModelTask& task, const Words& words, co
   return WhyNotOfDraws(task, words, evaluated.config);
 }
 
+// Whether a file of held-out problems has some of data.path.
+bool TrainsOnEvaluated(const rl::Config& config, const rl::RunParts& parts) {
+  if (config.evaluation.path.empty() || !rl::Traits(config).has_completions) return false;
+  std::set<std::string> prompts;
+  for (const data::Task& problem : rl::CompletionsOf(parts).problems) prompts.insert(problem.prompt);
+  return parts.workload->CountHeldOut(config, prompts).known > 0;
+}
+
 }  // namespace
 
 absl::Status CheckSplit(const rl::EvaluationConfig& trained, const rl::EvaluationConfig& evaluation) {
@@ -165,7 +173,12 @@ absl::StatusOr<BaseModel> JudgeBaseModel(const rl::Config& config, rl::RunParts*
   const std::string& path = config.model.path;
   ASSIGN_OR_RETURN(base.trainings, ReadTrainings(PosixFileSystem(), path, parts->external_files));
   ASSIGN_OR_RETURN(const std::vector<ModelTask> earlier, InterpretTrainings(path, base.trainings));
-  if (earlier.empty() || !rl::Traits(config).holds_out(config)) return base;
+  if (!rl::Traits(config).holds_out(config)) return base;
+  if (TrainsOnEvaluated(config, *parts)) {  // of which a warning has said it
+    base.why_not_held_out = "the run itself trains on some of them";
+    return base;
+  }
+  if (earlier.empty()) return base;
   std::vector<rl::TaskRecord> tasks;
   if (rl::Traits(config).has_completions) {
     const rl::PreparedCompletions& completions = rl::CompletionsOf(*parts);

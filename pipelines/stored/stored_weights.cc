@@ -13,6 +13,7 @@
 #include "data/artifact/run_state.h"
 #include "data/tables/schema.h"
 #include "data/tables/table.h"
+#include "rl/config/workload_traits.h"
 #include "rl/evaluation/scores/best_so_far.h"
 #include "rl/record/completions/record_streams.h"
 #include "rl/run/step_number.h"
@@ -143,6 +144,7 @@ std::vector<int64_t> StepsWithWeights(const StoredRun& run) {
 
 std::set<std::string> PromptsUpTo(const StoredRun& run, int64_t step) {
   std::set<std::string> prompts;
+  if (!rl::Traits(run.config).has_completions) return prompts;
   for (const rl::StepTables& stored : run.steps) {
     if (stored.phase == rl::Phase::kTraining && stored.step > step) continue;
     for (std::string& prompt : rl::PromptsOf(stored)) prompts.insert(std::move(prompt));

@@ -22,7 +22,7 @@ std::vector<int64_t> StepsWithWeights(const StoredRun& run);
 absl::StatusOr<std::vector<float>> ReadWeights(const StoredRun& run, int64_t step, const FlatLayout& layout);
 
 // Returns the prompts of the run's steps up to training step `step`, including all warm-up steps: those on which the
-// weights after that step were trained.
+// weights after that step were trained. None where the workload answers no prompts.
 std::set<std::string> PromptsUpTo(const StoredRun& run, int64_t step);
 
 // The choice of a run's weights, as given by --step (StepOrBest): "" the last ones, a training step, or "best".

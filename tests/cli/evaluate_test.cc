@@ -204,6 +204,11 @@ TEST(EvaluateTest, AWarningCountsTheProblemsThatAreInBothFiles) {
   EXPECT_THAT(reported("validate", copy, {}), HasSubstr("the prompts of 20 of its 20 problems are in data.path too"));
   EXPECT_THAT(reported("validate", some, {}), HasSubstr("the prompts of 2 of its 6 problems"));
   EXPECT_THAT(reported("validate", other, {}), Not(HasSubstr("warning")));
+  const auto trained = [&](const std::string& held_out) {
+    return reported("train", held_out, {"--set", "evaluation.every=1", "--output", UniqueTemporaryPath()});
+  };
+  EXPECT_THAT(trained(some), HasSubstr("evaluation's reward"));
+  EXPECT_THAT(trained(other), HasSubstr("held-out reward"));
   EXPECT_THAT(reported("train", some, {"--output", files + "/run", "--set", "evaluation.every=1"}),
               HasSubstr("the prompts of 2 of its 6 problems"));
 }

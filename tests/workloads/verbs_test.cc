@@ -241,6 +241,11 @@ TEST(ThoughtEvaluationTest, TextsAreHeldOutWhereAShareIs) {
                                                  "  (separate draws: with evaluation.held_out_share 0, training may "
                                                  "have used the same problems)\n"
                                                : "5 held-out problems, "));
+    const std::string next = UniqueTemporaryPath();
+    train[2] = next;
+    train.insert(train.end(), {"--init-from", run});
+    ASSERT_EQ(RunVerb("train", train).exit_code, 0);
+    EXPECT_EQ(JsonOf("evaluate", {next}, 0)["held_out"], false);  // of the first run, that is not known
     // The sampled tokens include control characters.
     const auto is_raw = [](char c) { return c != '\n' && (static_cast<unsigned char>(c) < 0x20 || c == 0x7f); };
     EXPECT_TRUE(std::none_of(shown.begin(), shown.end(), is_raw)) << shown;
