@@ -28,6 +28,7 @@ EpisodeRecord Stored(int64_t prompt, int64_t sample, std::vector<int32_t> tokens
   episode.sample = sample;
   episode.terminated = true;
   episode.logprobs.assign(tokens.size(), -1.0f);
+  episode.entropies.assign(tokens.size(), 1.0f);
   episode.reward = 5;
   CompletionOf(episode).tokens = std::move(tokens);
   return episode;

@@ -279,6 +279,7 @@ TEST(EarlierRunsTest, ADamagedFileOfTheModelIsRefusedWithASentence) {
   };
   nlohmann::json run = nlohmann::json::parse(sound);
   run.erase("format");
+  run.erase("numeric_contract");
   refused("", "");
   refused("{", "");
   refused(R"({"mine": 1})",
@@ -290,10 +291,10 @@ TEST(EarlierRunsTest, ADamagedFileOfTheModelIsRefusedWithASentence) {
   refused(with_earlier(std::vector<nlohmann::json>(999, run)), "it has 1000 runs, and no room for another");
   nlohmann::json forged = run;
   forged["config"] = "[data]\npath = \"/etc/passwd\"\n";
-  refused(with_earlier({forged}), "its configuration contains a path in data.path");
+  refused(with_earlier(nlohmann::json::array({forged})), "its configuration contains a path in data.path");
   forged = run;
   forged["earlier_runs"] = {run};
-  refused(with_earlier({forged}), "it has the unknown member \"earlier_runs\"");
+  refused(with_earlier(nlohmann::json::array({forged})), "it has the unknown member \"earlier_runs\"");
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "[";
   refused(deep, "");
