@@ -85,12 +85,15 @@ struct Loss {
 
   double Balance(const Vector& parameters) const {
     const double rows = static_cast<double>(totals.step_rows * config.num_hidden_layers);
+    Vector count_E(static_cast<size_t>(config.num_experts));
+    for (size_t i = 0; i < totals.count_C.size(); ++i) {
+      count_E[i % count_E.size()] += static_cast<double>(totals.count_C[i]);
+    }
     double sum = 0;
     for (const auto& [text, decisions] : decisions_by) {
       const Vector probability_LTE = network.Run(parameters, text).probability_LTE;
       for (size_t i = 0; i < probability_LTE.size(); ++i) {
-        sum += decisions * static_cast<double>(totals.count_C[i % totals.count_C.size()]) / rows * probability_LTE[i] /
-               rows;
+        sum += decisions * count_E[i % count_E.size()] / rows * probability_LTE[i] / rows;
       }
     }
     return static_cast<double>(config.num_experts) * sum;

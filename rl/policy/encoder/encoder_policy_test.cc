@@ -114,7 +114,7 @@ TEST_F(EncoderPolicyTest, EveryTensorIsReportedOnceAndWithoutEpisodesNone) {
   const Pass empty = RunPass(*policy_, {}, {.finished = &finished});
   EXPECT_TRUE(finished.empty());
   EXPECT_EQ(empty.gradient, std::vector<float>(empty.gradient.size(), 0.0f));
-  EXPECT_EQ(empty.sum_M.size(), policy_->num_counts());
+  EXPECT_EQ(empty.sum_M.size(), static_cast<size_t>(policy_->counts_per_layer()));
 }
 
 TEST_F(EncoderPolicyTest, WithoutAValueLossTheValueHeadHasNoGradient) {
