@@ -58,9 +58,8 @@ TEST(UnreadKeysTest, RefusesKeysThatDecideNothingInThisRun) {
             "or run.extended_at; or remove it");
   EXPECT_THAT(MessageOf([](Config& c) { c.evaluation.split_seed = 7; }),
               HasSubstr("it needs evaluation.held_out_share above 0, or evaluation.path; or remove it"));
-  EXPECT_THAT(
-      MessageOf([](Config& c) { c.run.workload = "memory_agent", c.model.tie_word_embeddings = true; }),
-      HasSubstr("it needs a run.workload that samples tokens: an encoder has no output layer; or remove it"));
+  EXPECT_THAT(MessageOf([](Config& c) { c.run.workload = "memory_agent", c.model.tie_word_embeddings = true; }),
+              HasSubstr("it needs a run.workload that samples tokens: an encoder has no output layer; or remove it"));
 }
 
 TEST(UnreadKeysTest, AKeyOfOtherWorkloadsNamesAllThatReadIt) {

@@ -66,7 +66,8 @@ void ExpectExecutedAs(const Trial& trial, const Counts& counts, bool decodes) {
 std::string NameOf(const Trial& trial) {
   static constexpr const char* kBatchNames[] = {"whole_shards", "between_groups", "inside_groups"};
   return std::to_string(trial.ranks) + "_ranks_" + std::to_string(trial.threads) + "_threads_" +
-         kBatchNames[static_cast<size_t>(trial.batches)] + (trial.slots == Slots::kFew ? "_few_slots_" : "_all_slots_") + trial.isa;
+         kBatchNames[static_cast<size_t>(trial.batches)] +
+         (trial.slots == Slots::kFew ? "_few_slots_" : "_all_slots_") + trial.isa;
 }
 
 Trial BaselineTrial() { return {.isa = IsaNames().back()}; }

@@ -45,11 +45,11 @@ TEST(NumberGuessTest, LearnsToUseTheReplies) {
 // After the warm-up, the policy answers with either of the two things that it saw, one of which was asked for. The test
 // measures it on prompts that were never trained on.
 TEST(GridNavigationTest, LearnsWhichThingWasAskedFor) {
-  const TrainedRun run = Train(
-      "configs/multi_turn_rloo.toml",
-      {"warm_up.steps=200", "warm_up.prompts_per_step=16", "run.steps=50", "rollout.prompts_per_step=8",
-       "evaluation.every=50", "evaluation.num_prompts=48", "execution.threads=1"},
-      {});
+  const TrainedRun run =
+      Train("configs/multi_turn_rloo.toml",
+            {"warm_up.steps=200", "warm_up.prompts_per_step=16", "run.steps=50", "rollout.prompts_per_step=8",
+             "evaluation.every=50", "evaluation.num_prompts=48", "execution.threads=1"},
+            {});
   const std::vector<double> before = Values(run, "eval_start_mean@4"), after = Values(run, "eval_mean@4");
   ASSERT_EQ(before.size(), 1u);
   ASSERT_EQ(after.size(), 1u);
