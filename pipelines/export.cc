@@ -16,6 +16,7 @@
 #include "pipelines/program/program.h"
 #include "pipelines/stored/known_config.h"
 #include "pipelines/stored/model_task.h"
+#include "pipelines/stored/of_sweep.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/stored_weights.h"
 #include "rl/completions/model_files.h"
@@ -51,20 +52,19 @@ absl::StatusOr<int64_t> WriteWeights(const ExportFlags& flags, StoredRun run) {
   return chosen->step;
 }
 
-// InvalidArgument for the directory of a run or a sweep, which a model's files do not belong to.
-absl::Status CheckIsNoRun(const std::string& output) {
-  for (const absl::string_view name : {"run.h5", "epochs", "plan.json"}) {
-    if (!PosixFileSystem().Stat(JoinPath(output, name)).ok()) continue;
-    return absl::InvalidArgumentError(absl::StrCat("--output ", output, " is the directory of a ",
-                                                   name == "plan.json" ? "sweep" : "run",
-                                                   ", which the model does not belong to: choose another"));
-  }
-  return absl::OkStatus();
+// InvalidArgument for the directory of a run or a sweep, or one within a sweep's: a model's files do not belong there.
+absl::Status CheckIsOfNoRun(FileSystem& files, const std::string& output) {
+  const bool is_sweep = IsSweepFolder(files, output);
+  const bool is_run = files.Stat(JoinPath(output, "run.h5")).ok() || files.Stat(JoinPath(output, "epochs")).ok();
+  if (!is_sweep && !is_run) return CheckIsInNoSweep(files, output);
+  return absl::InvalidArgumentError(absl::StrCat("--output ", output, " is the directory of a ",
+                                                 is_sweep ? "sweep" : "run",
+                                                 ", which the model does not belong to: choose another"));
 }
 
 absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, Logger& logger) {
   RETURN_IF_ERROR(CheckIsNoFile(flags.output));
-  RETURN_IF_ERROR(CheckIsNoRun(flags.output));
+  RETURN_IF_ERROR(CheckIsOfNoRun(PosixFileSystem(), flags.output));
   ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(flags.run_path));
   ASSIGN_OR_RETURN(const std::vector<std::string> unknown, InterpretWeights(flags.run_path, &run));
   if (!unknown.empty()) {

@@ -44,11 +44,11 @@ absl::StatusOr<std::string> WhyNotHeldOut(const ModelTask& task, const Evaluated
 // are not listed.
 absl::StatusOr<std::string> WhyNotHeldOutBefore(const std::vector<ModelTask>& earlier, const EvaluatedTasks& evaluated);
 
-// The model of model.path, with which a run begins.
+// The model of model.path, with which a run begins, and what that means for the problems that the run evaluates.
 struct BaseModel {
   std::vector<StoredTraining> trainings;  // the runs that trained it (ReadTrainings)
-  // Why the held-out problems of the run's own evaluations cannot be called that; "" where they can be, as far as the
-  // model is concerned, and where there are none.
+  // Why the problems of the run's own evaluations cannot be called held out: the run itself trains on some, or the runs
+  // before it may have done so. "" where neither is known, and where there are none.
   std::string why_not_held_out;
 };
 

@@ -98,7 +98,6 @@ absl::Status RequireNoOtherModelFiles(const std::vector<ExternalFile>& stored,
   for (const rl::ExternalFile& file : files) {
     const auto is_it = [&](const ExternalFile& other) { return other.name == file.name; };
     if (!absl::StartsWith(file.name, "model/") || std::any_of(stored.begin(), stored.end(), is_it)) continue;
-    if (file.name == rl::kModelTaskName) continue;  // of which earlier versions stored no digest
     return absl::FailedPreconditionError(
         absl::StrCat("the model's directory has ", file.name, ", which the run's did not have: remove it"));
   }

@@ -52,7 +52,6 @@ TEST(ScheduleStateTest, StepsInWhichNothingWasScoredAreRestoredAsSuch) {
   }
 }
 
-// As in the states of runs from before a step could be without a reward.
 TEST(ScheduleStateTest, WhereEveryStepHasARewardTheNumbersAreTheirsAlone) {
   ScheduleState state;
   state.recent_rewards = {0.5, -1};

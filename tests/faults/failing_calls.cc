@@ -52,7 +52,8 @@ const SmallRun& KilledRun() {
 }
 
 SmallRun Run(Begin begin, const Injection& injection) {
-  return begin == Begin::kAfresh ? TrainSmallRun(injection) : Resume(CopyOf(KilledRun().directory), {}, injection);
+  return begin == Begin::kAfresh ? TrainSmallRun(injection)
+                                 : Resume(CopyDirectory(KilledRun().directory), {}, injection);
 }
 
 void ExpectSuccess(const SmallRun& run) {

@@ -47,12 +47,12 @@ Injection KillBeforeTheEnd() { return {.fault = "signal", .call = 0, .signal = S
 
 TEST_P(KillTest, OfAResumedRun) {
   const SmallRun killed = TrainSmallRun(KillBeforeTheEnd(), options());
-  const SmallRun recovery = Resume(CopyOf(killed.directory), options());
+  const SmallRun recovery = Resume(CopyDirectory(killed.directory), options());
   const std::vector<KillPoint> points = Points(recovery.calls, GetParam(), 8);
   EXPECT_GT(points.size(), 1u);
   std::printf("%zu kill points\n", points.size());
   for (const KillPoint& point : points) {
-    const SmallRun again = Resume(CopyOf(killed.directory), options(), KillAt(point.call, point.torn));
+    const SmallRun again = Resume(CopyDirectory(killed.directory), options(), KillAt(point.call, point.torn));
     SCOPED_TRACE("recovery killed at call " + std::to_string(point.call) + (point.torn ? ", torn: " : ": ") +
                  recovery.calls.at(static_cast<size_t>(point.call)).text());
     EXPECT_EQ(again.process.exit_code, 128 + SIGKILL) << again.process.err;

@@ -50,7 +50,7 @@ SmallRun Resume(const std::string& directory, const SmallRunOptions& options, co
   return TrainSmallRun(injection, afresh);
 }
 
-std::string CopyOf(const std::string& directory) {
+std::string CopyDirectory(const std::string& directory) {
   std::string copy = UniqueTemporaryPath();
   std::filesystem::copy(directory, copy, std::filesystem::copy_options::recursive);
   return copy;

@@ -16,7 +16,7 @@ namespace reprise::testing {
 SmallRun Resume(const std::string& directory, const SmallRunOptions& options = {}, const Injection& injection = {});
 
 // Returns the path of a copy of a run's directory: one killed run serves several trials.
-std::string CopyOf(const std::string& directory);
+std::string CopyDirectory(const std::string& directory);
 
 // Fails the test unless the run succeeded and printed the digests of `undisturbed`, and its directory holds the same
 // files with the same bytes: run.h5, model/, and metrics.jsonl except for its times. Only execution.jsonl records the

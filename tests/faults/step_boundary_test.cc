@@ -110,7 +110,7 @@ TEST(StepBoundaryTest, AnExtendedRunIsReproducedWhereverItIsKilledOrStopped) {
     const auto extend = [&](const Injection& injection, const std::vector<std::string>& flags,
                             const std::string& what) {
       SmallRunOptions options = longer;
-      options.directory = CopyOf(finished.directory);
+      options.directory = CopyDirectory(finished.directory);
       options.flags.insert(options.flags.end(), flags.begin(), flags.end());
       const SmallRun extended = TrainSmallRun(injection, options);
       ExpectReproduced(extended, "evaluations every " + every + ", " + what);
