@@ -25,8 +25,6 @@
 #include "pipelines/program/program.h"
 #include "pipelines/watchdog/phase_times.h"
 #include "pipelines/watchdog/watch_reader.h"
-#include "rl/completions/options.h"
-#include "rl/completions/prepared_completions.h"
 #include "rl/config/evaluation_check.h"
 #include "rl/config/workload_traits.h"
 #include "rl/evaluation/scores/scores.h"
@@ -34,6 +32,8 @@
 #include "rl/record/completions/completion_record.h"
 #include "rl/record/completions/record_streams.h"
 #include "rl/record/divergence.h"
+#include "rl/workloads/completions/options.h"
+#include "rl/workloads/completions/prepared_completions.h"
 
 namespace reprise {
 namespace {

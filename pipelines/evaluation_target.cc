@@ -16,9 +16,6 @@
 #include "pipelines/stored/held_out_of.h"
 #include "pipelines/stored/of_sweep.h"
 #include "pipelines/stored/stored_run.h"
-#include "rl/completions/data_file.h"
-#include "rl/completions/model_files.h"
-#include "rl/completions/prepared_completions.h"
 #include "rl/config/check.h"
 #include "rl/config/workload_traits.h"
 #include "rl/evaluation/held_out_tasks.h"
@@ -27,6 +24,9 @@
 #include "rl/run/path_keys.h"
 #include "rl/run/prepare.h"
 #include "rl/run/workloads.h"
+#include "rl/workloads/completions/data_file.h"
+#include "rl/workloads/completions/model_files.h"
+#include "rl/workloads/completions/prepared_completions.h"
 
 namespace reprise {
 namespace {

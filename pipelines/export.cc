@@ -19,8 +19,8 @@
 #include "pipelines/stored/of_sweep.h"
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/stored/stored_weights.h"
-#include "rl/completions/model_files.h"
 #include "rl/run/workloads.h"
+#include "rl/workloads/completions/model_files.h"
 
 namespace reprise {
 namespace {

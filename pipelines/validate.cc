@@ -13,12 +13,12 @@
 #include "pipelines/program/configuration.h"
 #include "pipelines/program/program.h"
 #include "pipelines/stored/held_out_of.h"
-#include "rl/completions/model_files.h"
 #include "rl/config/unread_keys.h"
 #include "rl/config/workload_traits.h"
 #include "rl/learner/choices.h"
 #include "rl/run/prepare.h"
 #include "rl/run/workloads.h"
+#include "rl/workloads/completions/model_files.h"
 
 namespace reprise {
 namespace {

@@ -4,7 +4,7 @@
 //
 //   facts_rules [configs/memory_facts.toml]
 
-#include "rl/memory_agent/facts_rules.h"
+#include "rl/workloads/memory_agent/facts_rules.h"
 
 #include <cmath>
 #include <cstdint>
@@ -19,9 +19,9 @@
 #include "data/memory/operation.h"
 #include "rl/config/load.h"
 #include "rl/config/memory_section.h"
-#include "rl/memory_agent/episode_report.h"
-#include "rl/memory_agent/memory_metrics.h"
-#include "rl/memory_agent/simulated_episode.h"
+#include "rl/workloads/memory_agent/episode_report.h"
+#include "rl/workloads/memory_agent/memory_metrics.h"
+#include "rl/workloads/memory_agent/simulated_episode.h"
 
 namespace reprise::rl {
 namespace {

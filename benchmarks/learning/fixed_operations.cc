@@ -17,8 +17,8 @@
 #include "core/random/draw.h"
 #include "data/memory/operation.h"
 #include "rl/config/memory_section.h"
-#include "rl/memory_agent/episode_report.h"
-#include "rl/memory_agent/memory_task.h"
+#include "rl/workloads/memory_agent/episode_report.h"
+#include "rl/workloads/memory_agent/memory_task.h"
 
 namespace reprise::rl {
 namespace {

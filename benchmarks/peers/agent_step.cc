@@ -25,12 +25,12 @@
 #include "core/status/status_macros.h"
 #include "kernels/isa/isa.h"
 #include "models/tokenizer/tokenizer.h"
-#include "rl/completions/model_files.h"
-#include "rl/memory_agent/memory_workload.h"
 #include "rl/policy/encoder/encoder_policy.h"
 #include "rl/policy/encoder/text_decisions.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
+#include "rl/workloads/completions/model_files.h"
+#include "rl/workloads/memory_agent/memory_workload.h"
 
 namespace reprise {
 namespace {

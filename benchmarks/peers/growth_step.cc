@@ -22,11 +22,11 @@
 #include "kernels/isa/isa.h"
 #include "models/morphogenesis/host_session.h"
 #include "rl/config/load.h"
-#include "rl/morphogenesis/growth_episode.h"
-#include "rl/morphogenesis/growth_examples.h"
-#include "rl/morphogenesis/play_growth.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
+#include "rl/workloads/morphogenesis/growth_episode.h"
+#include "rl/workloads/morphogenesis/growth_examples.h"
+#include "rl/workloads/morphogenesis/play_growth.h"
 
 namespace reprise {
 namespace {

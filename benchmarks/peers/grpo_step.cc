@@ -30,12 +30,12 @@
 #include "kernels/isa/isa.h"
 #include "kernels/testing/kernel_testing.h"
 #include "pipelines/training/reduction.h"
-#include "rl/completions/options.h"
-#include "rl/completions/prepared_completions.h"
 #include "rl/episodes/sources.h"
 #include "rl/gradient/sharded_optimizer.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
+#include "rl/workloads/completions/options.h"
+#include "rl/workloads/completions/prepared_completions.h"
 
 namespace reprise {
 namespace {

@@ -12,9 +12,9 @@
 #include "benchmarks/kernels/rate.h"
 #include "core/parallel/thread_pool.h"
 #include "models/decoder/testing/testing.h"
-#include "rl/completions/estimate/completions_cost.h"
 #include "rl/policy/decoder/shard_gradient.h"
 #include "rl/policy/decoder/shard_scores.h"
+#include "rl/workloads/completions/estimate/completions_cost.h"
 
 namespace reprise::benchmarks {
 namespace {

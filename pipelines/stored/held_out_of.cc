@@ -8,13 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
 #include "core/status/status_macros.h"
-#include "rl/completions/data_file.h"
-#include "rl/completions/prepared_completions.h"
 #include "rl/config/workload_traits.h"
 #include "rl/episodes/draw_problem.h"
 #include "rl/episodes/problem_form.h"
 #include "rl/evaluation/held_out_tasks.h"
 #include "rl/record/completions/completion_record.h"
+#include "rl/workloads/completions/data_file.h"
+#include "rl/workloads/completions/prepared_completions.h"
 
 namespace reprise {
 namespace {

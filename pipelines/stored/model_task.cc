@@ -18,7 +18,7 @@
 #include "kernels/contract/numeric_contract.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/stored/stored_run.h"
-#include "rl/completions/model_files.h"
+#include "rl/workloads/completions/model_files.h"
 
 namespace reprise {
 namespace {

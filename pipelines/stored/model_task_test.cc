@@ -9,8 +9,8 @@
 #include "core/io/read_file.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/completions/model_files.h"
 #include "rl/config/load.h"
+#include "rl/workloads/completions/model_files.h"
 
 namespace reprise {
 namespace {

@@ -10,9 +10,9 @@
 #include "absl/strings/string_view.h"
 #include "core/config/resolve.h"
 #include "data/artifact/run_reader.h"
-#include "rl/completions/model_files.h"
 #include "rl/config/config.h"
 #include "rl/record/step_tables.h"
+#include "rl/workloads/completions/model_files.h"
 
 namespace reprise {
 

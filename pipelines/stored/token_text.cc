@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "core/digest/sha256.h"
 #include "core/status/status_macros.h"
-#include "rl/completions/model_files.h"
+#include "rl/workloads/completions/model_files.h"
 
 namespace reprise {
 namespace {

@@ -21,11 +21,11 @@
 #include "models/olmoe/peft_directory.h"
 #include "pipelines/stored/known_config.h"
 #include "pipelines/stored/stored_weights.h"
-#include "rl/completions/model_files.h"
 #include "rl/config/config.h"
 #include "rl/config/workload_traits.h"
 #include "rl/run/prepare.h"
 #include "rl/run/workloads.h"
+#include "rl/workloads/completions/model_files.h"
 
 namespace reprise {
 namespace {

@@ -38,7 +38,6 @@
 #include "pipelines/training/train_observer.h"
 #include "pipelines/watchdog/heartbeat.h"
 #include "pipelines/watchdog/watchdog.h"
-#include "rl/completions/model_files.h"
 #include "rl/config/unread_keys.h"
 #include "rl/config/workload_traits.h"
 #include "rl/record/step_tables.h"
@@ -47,6 +46,7 @@
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
 #include "rl/run/step_number.h"
+#include "rl/workloads/completions/model_files.h"
 
 namespace reprise {
 namespace {

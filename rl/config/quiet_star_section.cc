@@ -244,7 +244,8 @@ int64_t LongestText(const DataConfig& data) {
 int64_t LongestExample(const Config& config) {
   const int64_t text = LongestText(config.data), hint = LongestHint(config.data);
   if (config.quiet_star.plain_share >= 1) return text;
-  // A mark before every character, or one or two before all of them (rl/quiet_star/baking.h), between delimiters.
+  // A mark before every character, or one or two before all of them (rl/workloads/quiet_star/baking.h), between
+  // delimiters.
   return text + std::max(2 * hint, hint + 2) + 2;
 }
 

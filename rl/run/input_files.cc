@@ -8,7 +8,7 @@
 #include "core/digest/file_digest.h"
 #include "core/io/file_system.h"
 #include "core/status/status_macros.h"
-#include "rl/completions/model_files.h"
+#include "rl/workloads/completions/model_files.h"
 
 namespace reprise::rl {
 namespace {

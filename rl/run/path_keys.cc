@@ -7,10 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "core/io/file_system.h"
 #include "core/status/check.h"
-#include "rl/completions/data_file.h"
 #include "rl/config/workload_traits.h"
-#include "rl/morphogenesis/growth_examples.h"
 #include "rl/workload/external_file.h"
+#include "rl/workloads/completions/data_file.h"
+#include "rl/workloads/morphogenesis/growth_examples.h"
 
 namespace reprise::rl {
 namespace {

@@ -4,17 +4,17 @@
 #include <iterator>
 
 #include "core/status/check.h"
-#include "rl/bandit/prepared_bandit.h"
-#include "rl/completions/estimate/completions_cost.h"
-#include "rl/completions/prepared_completions.h"
-#include "rl/memory_agent/estimate/memory_agent_cost.h"
-#include "rl/memory_agent/prepared_memory.h"
-#include "rl/morphogenesis/estimate/growth_cost.h"
-#include "rl/morphogenesis/growth_timeline.h"
-#include "rl/morphogenesis/prepared_growth.h"
-#include "rl/quiet_star/describe_thoughts.h"
-#include "rl/quiet_star/estimate/quiet_star_cost.h"
-#include "rl/quiet_star/prepared_quiet_star.h"
+#include "rl/workloads/bandit/prepared_bandit.h"
+#include "rl/workloads/completions/estimate/completions_cost.h"
+#include "rl/workloads/completions/prepared_completions.h"
+#include "rl/workloads/memory_agent/estimate/memory_agent_cost.h"
+#include "rl/workloads/memory_agent/prepared_memory.h"
+#include "rl/workloads/morphogenesis/estimate/growth_cost.h"
+#include "rl/workloads/morphogenesis/growth_timeline.h"
+#include "rl/workloads/morphogenesis/prepared_growth.h"
+#include "rl/workloads/quiet_star/describe_thoughts.h"
+#include "rl/workloads/quiet_star/estimate/quiet_star_cost.h"
+#include "rl/workloads/quiet_star/prepared_quiet_star.h"
 
 namespace reprise::rl {
 

@@ -17,7 +17,7 @@ WALLS = {
 
 # The rooms of the algorithm see decisions, whatever a workload's tasks and episodes consist of.
 _ALGORITHM = r"rl/(advantage|gradient|learner|loss|metrics|policy|value)/[^/]+$"
-_COMPLETIONS = r"(models|rl/(completions|environments?|episodes|policy/decoder|record/completions))/"
+_COMPLETIONS = r"(models|rl/(workloads|environments?|episodes|policy/decoder|record/completions))/"
 
 # A header of ours would make each of its users compile these, which take longer than most sources.
 _COSTLY = r"(nlohmann/json\.hpp|simdjson\.h|CLI/|toml\+\+/|g(test|mock)/)"

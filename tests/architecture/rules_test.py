@@ -74,12 +74,12 @@ class IncludeRulesTest(unittest.TestCase):
     def test_the_algorithm_knows_no_completions(self):
         headers = ("rl/record/completions/completion_record.h", "models/tokenizer/tokenizer.h", "rl/episodes/sources.h",
                    "rl/environment/reply.h", "rl/environments/environments.h", "models/generation/generate.h",
-                   "rl/policy/decoder/decoder_policy.h", "rl/completions/options.h")
+                   "rl/policy/decoder/decoder_policy.h", "rl/workloads/completions/options.h")
         for header in headers:
             for path in ("rl/learner/learner.cc", "rl/gradient/updater.h", "rl/metrics/step_metrics.cc", "rl/loss/a.h",
                          "rl/advantage/a.cc", "rl/value/gae.cc", "rl/policy/policy.h"):
                 self.assertEqual(broken(path, include(header)), {"algorithm"}, (path, header))
-            for path in ("rl/policy/decoder/a.cc", "rl/completions/a.cc", "rl/evaluation/evaluate.cc"):
+            for path in ("rl/policy/decoder/a.cc", "rl/workloads/completions/a.cc", "rl/evaluation/evaluate.cc"):
                 self.assertEqual(broken(path, include(header)), set(), (path, header))
             self.assertEqual(broken("rl/learner/tests/a.cc", include(header), test_only=True), set(), header)
             self.assertEqual(broken("rl/loss/a_test.cc", include(header), test_only=True), set(), header)

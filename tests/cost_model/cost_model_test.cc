@@ -1,5 +1,5 @@
 // Promise: the operations of a step are those of the formulas in docs/performance.md
-// (rl/completions/estimate/completions_cost.h, rl/memory_agent/estimate/memory_agent_cost.h).
+// (rl/workloads/completions/estimate/completions_cost.h, rl/workloads/memory_agent/estimate/memory_agent_cost.h).
 
 #include <atomic>
 #include <cmath>
@@ -13,13 +13,13 @@
 #include "gtest/gtest.h"
 #include "kernels/products/substitute.h"
 #include "pipelines/program/configuration.h"
-#include "rl/completions/estimate/completions_cost.h"
 #include "rl/config/check.h"
 #include "rl/learner/tests/learner_testing.h"
-#include "rl/memory_agent/estimate/memory_agent_cost.h"
 #include "rl/record/completions/completion_record.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
+#include "rl/workloads/completions/estimate/completions_cost.h"
+#include "rl/workloads/memory_agent/estimate/memory_agent_cost.h"
 
 namespace reprise {
 namespace {

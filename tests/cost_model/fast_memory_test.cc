@@ -17,8 +17,8 @@
 #include "kernels/isa/isa.h"
 #include "nlohmann/json.hpp"
 #include "pipelines/program/configuration.h"
-#include "rl/completions/estimate/completions_cost.h"
 #include "rl/learner/tests/learner_testing.h"
+#include "rl/workloads/completions/estimate/completions_cost.h"
 #include "tests/programs/programs.h"
 
 namespace reprise::testing {

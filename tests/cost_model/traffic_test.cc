@@ -7,10 +7,10 @@
 #include "gtest/gtest.h"
 #include "models/decoder/parameters.h"
 #include "pipelines/estimate/traffic_estimate.h"
-#include "rl/completions/model_files.h"
 #include "rl/config/check.h"
 #include "rl/learner/choices.h"
 #include "rl/learner/tests/learner_testing.h"
+#include "rl/workloads/completions/model_files.h"
 
 namespace reprise {
 namespace {

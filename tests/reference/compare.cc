@@ -9,9 +9,9 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/completions/prepared_completions.h"
 #include "rl/record/completions/completion_record.h"
 #include "rl/run/prepare.h"
+#include "rl/workloads/completions/prepared_completions.h"
 #include "tests/reference/trainer.h"
 
 namespace reprise::reference {

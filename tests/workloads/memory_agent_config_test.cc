@@ -18,12 +18,12 @@
 #include "models/olmoe/model_directory.h"
 #include "models/olmoe/weights.h"
 #include "models/tokenizer/tokenizer.h"
-#include "rl/completions/model_files.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
 #include "rl/config/memory_section.h"
 #include "rl/policy/encoder/encoder_policy.h"
 #include "rl/run/prepare.h"
+#include "rl/workloads/completions/model_files.h"
 #include "tests/workloads/training.h"
 
 namespace reprise::rl {

@@ -249,8 +249,8 @@ TEST(MemoryAgentRewardTest, IsGivenByTurnWhereTheAlgorithmHasReturnsOfTokens) {
   EXPECT_EQ(outcome.by_turn, std::nullopt);
 }
 
-// Random operations earn 0.54 on average, the best fixed sequence 1.05 (rl/memory_agent/episode_report_test.cc): the
-// policy closes three fifths of the gap.
+// Random operations earn 0.54 on average, the best fixed sequence 1.05
+// (rl/workloads/memory_agent/episode_report_test.cc): the policy closes three fifths of the gap.
 TEST(MemoryAgentLearningTest, TheRewardRisesAndFailuresVanish) {
   Config config = AgentConfig("[algorithm]\nname = \"agemem\"\n");
   config.memory.stage1_steps = config.memory.stage2_steps = 0;

@@ -9,12 +9,12 @@
 #include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/completions/prepared_completions.h"
 #include "rl/episodes/episode_source.h"
 #include "rl/record/completions/completion_record.h"
 #include "rl/record/completions/record_streams.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
+#include "rl/workloads/completions/prepared_completions.h"
 
 namespace reprise::rl::testing {
 namespace {

@@ -1,0 +1,216 @@
+#include "rl/workloads/bandit/bandit_workload.h"
+
+#include <algorithm>
+#include <any>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/comm/agree.h"
+#include "core/comm/collectives.h"
+#include "core/status/check.h"
+#include "core/status/status_macros.h"
+#include "core/tensor/bounds.h"
+#include "kernels/sampling/sampling.h"
+#include "kernels/sums/sums.h"
+#include "rl/advantage/optimal_value.h"
+#include "rl/evaluation/scores/scores.h"
+#include "rl/record/wire.h"
+#include "rl/workloads/bandit/bandit_record.h"
+
+namespace reprise::rl {
+namespace {
+
+Purpose TaskPurpose(Phase phase) { return phase == Phase::kWarmUp ? Purpose::kWarmUpTask : Purpose::kTask; }
+
+const CategoricalPolicy& PolicyOf(const Policy& policy) {
+  const auto* const categorical = dynamic_cast<const CategoricalPolicy*>(&policy);
+  CHECK(categorical != nullptr);
+  return *categorical;
+}
+
+std::vector<float> LogitsOf(const CategoricalPolicy& policy, const BanditProblem& problem) {
+  std::vector<float> logit_A(problem.allowed_A.size());
+  policy.Logits(problem.feature_F, problem.allowed_A, absl::MakeSpan(logit_A));
+  return logit_A;
+}
+
+// Returns the most probable action; of several, the first.
+int32_t GreedyAction(const CategoricalPolicy& policy, const BanditProblem& problem) {
+  const std::vector<float> logit_A = LogitsOf(policy, problem);
+  return static_cast<int32_t>(std::max_element(logit_A.begin(), logit_A.end()) - logit_A.begin());
+}
+
+double RewardOf(const BanditProblem& problem, int32_t action) { return problem.reward_A[action]; }
+
+double Mean(const std::vector<double>& values) {
+  return kernels::TreeSum(values) / static_cast<double>(std::max<size_t>(1, values.size()));
+}
+
+}  // namespace
+
+BanditWorkload::BanditWorkload(const WorkloadRun& run, CategoricalPolicy& policy)
+    : run_(run),
+      world_(run.config.bandit, static_cast<uint64_t>(run.config.run.seed)),
+      schema_(BanditSchema(run.config)),
+      rewards_({{"bandit"}, {1.0}}),
+      policy_(policy) {}
+
+std::vector<EpisodeRecord> BanditWorkload::Sample(const CategoricalPolicy& policy, const TaskRecord& task,
+                                                  Purpose purpose, int64_t step, int64_t samples) const {
+  const std::vector<float> logits = LogitsOf(policy, ProblemOf(task));
+  const kernels::SamplingOptions options = {.temperature = static_cast<float>(run_.config.rollout.temperature)};
+  kernels::SamplingWorkspace workspace;
+  std::vector<EpisodeRecord> episode_G;
+  for (int64_t sample = 0; sample < samples; ++sample) {
+    std::vector<float> logit_A = logits;
+    const double uniform = DrawUniform(static_cast<uint64_t>(run_.config.run.seed), purpose,
+                                       {.step = static_cast<uint64_t>(step),
+                                        .prompt = static_cast<uint64_t>(task.prompt),
+                                        .sample = static_cast<uint64_t>(sample)});
+    const kernels::SampledToken drawn =
+        kernels::SampleToken(static_cast<int64_t>(logit_A.size()), logit_A.data(), options, uniform, &workspace);
+    episode_G.push_back(BanditEpisode(task, sample, drawn.token));
+    episode_G.back().logprobs = {drawn.logprob};
+  }
+  return episode_G;
+}
+
+absl::StatusOr<std::vector<EpisodeRecord>> BanditWorkload::Replay(const StepRecord& stored, const TaskRecord& task,
+                                                                  int64_t samples) const {
+  std::vector<EpisodeRecord> episode_G;
+  for (int64_t sample = 0; sample < samples; ++sample) {
+    const size_t at = static_cast<size_t>(task.prompt * samples + sample);
+    if (at >= stored.episode_N.size() || stored.episode_N[at].prompt != task.prompt) {
+      return absl::DataLossError(
+          absl::StrCat("the run's step ", stored.step, " lacks prompt ", task.prompt, " sample ", sample));
+    }
+    const size_t action = static_cast<size_t>(ActionOf(stored.episode_N[at]));
+    const std::vector<uint8_t>& allowed_A = ProblemOf(task).allowed_A;
+    if (action >= allowed_A.size() || allowed_A[action] == 0) {
+      return absl::DataLossError(absl::StrCat("the run's step ", stored.step, ", prompt ", task.prompt, ", sample ",
+                                              sample, " has action ", action,
+                                              ", which its problem does not allow: the run was not made with its "
+                                              "configuration"));
+    }
+    episode_G.push_back(BanditEpisode(task, sample, ActionOf(stored.episode_N[at])));
+  }
+  return episode_G;
+}
+
+absl::StatusOr<StepEpisodes> BanditWorkload::Draw(const StepPart& part) { return AgreeOk(run_.comm, DrawHere(part)); }
+
+absl::StatusOr<StepEpisodes> BanditWorkload::DrawHere(const StepPart& part) const {
+  const bool is_warm_up = part.phase == Phase::kWarmUp;
+  const StepTables* const tables = run_.records == nullptr ? nullptr : FindStep(*run_.records, part.phase, part.step);
+  const bool is_live =
+      run_.records == nullptr || (run_.continues_live && IsAfter(*run_.records, part.phase, part.step));
+  if (tables == nullptr && !is_live) {
+    return absl::DataLossError(absl::StrCat("the run contains no step ", part.step));
+  }
+  std::optional<StepRecord> stored;
+  if (tables != nullptr) {
+    ASSIGN_OR_RETURN(stored, DecodeStep(*tables));
+  }
+  const int64_t samples = is_warm_up ? 1 : run_.config.rollout.num_generations;
+  StepEpisodes result;
+  for (int64_t prompt = part.begin; prompt < part.end; ++prompt) {
+    const TaskRecord& task = result.task_P.emplace_back(BanditTask(world_, TaskPurpose(part.phase), part.step, prompt));
+    std::vector<EpisodeRecord> episode_G;
+    if (is_warm_up) {
+      episode_G.push_back(BanditEpisode(task, 0, ProblemOf(task).best));
+    } else if (stored) {
+      ASSIGN_OR_RETURN(episode_G, Replay(*stored, task, samples));
+    } else {
+      episode_G = Sample(policy_, task, Purpose::kSampling, part.step, samples);
+    }
+    for (EpisodeRecord& episode : episode_G) result.episode_N.push_back(std::move(episode));
+  }
+  result.num_tokens = static_cast<int64_t>(result.episode_N.size());
+  return result;
+}
+
+absl::Status BanditWorkload::Reward(absl::Span<const TaskRecord> task_P, absl::Span<EpisodeRecord> episode_N) {
+  for (EpisodeRecord& episode : episode_N) {
+    const BanditProblem& problem = ProblemOf(TaskOf(task_P, episode));
+    const double noise =
+        world_.NoiseAt(problem.step, static_cast<uint64_t>(episode.prompt), static_cast<uint64_t>(episode.sample));
+    episode.reward = RewardOf(problem, ActionOf(episode)) + noise;
+    episode.rewards_F = {episode.reward};
+    if (IsWithinBounds(episode.reward)) continue;
+    return absl::InternalError(
+        absl::StrCat("the reward of prompt ", episode.prompt, " sample ", episode.sample, " is ", episode.reward));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<double>> BanditWorkload::PromptBaselines(const PromptBaselineRequest& request,
+                                                                    const std::vector<TaskRecord>& task_P) {
+  const CategoricalPolicy& policy = PolicyOf(request.policy);
+  const OptimalValueOptions& optimal = request.algorithm.optimal;
+  std::vector<double> baseline_P;
+  for (const TaskRecord& task : task_P) {
+    if (request.algorithm.advantage.baseline == Baseline::kGreedy) {
+      baseline_P.push_back(RewardOf(ProblemOf(task), GreedyAction(policy, ProblemOf(task))));
+      continue;
+    }
+    std::vector<double> rewards;
+    for (const EpisodeRecord& episode :
+         Sample(policy, task, Purpose::kValueSampling, request.step, optimal.num_samples)) {
+      rewards.push_back(RewardOf(ProblemOf(task), ActionOf(episode)));
+    }
+    baseline_P.push_back(OptimalValue(rewards, optimal));
+  }
+  return baseline_P;
+}
+
+absl::StatusOr<Metrics> BanditWorkload::Evaluate(int64_t step, int64_t) {
+  const EvaluationConfig& evaluation = run_.config.evaluation;
+  const int64_t count = evaluation.num_prompts;
+  WireWriter writer;
+  std::vector<ProblemScore> mine;
+  for (int64_t prompt = FirstPromptOfShard(count, run_.comm.size(), run_.comm.rank());
+       prompt < FirstPromptOfShard(count, run_.comm.size(), run_.comm.rank() + 1); ++prompt) {
+    const TaskRecord task = BanditTask(world_, Purpose::kEvaluationTask, 0, prompt);
+    const BanditProblem& problem = ProblemOf(task);
+    const int32_t greedy = GreedyAction(policy_, problem);
+    ProblemScore score = {prompt, greedy == problem.best ? 1 : 0, RewardOf(problem, greedy)};
+    std::vector<double> rewards;
+    for (const EpisodeRecord& episode :
+         Sample(policy_, task, Purpose::kEvaluationSampling, step, evaluation.num_generations)) {
+      score.correct += ActionOf(episode) == problem.best ? 1 : 0;
+      rewards.push_back(RewardOf(problem, ActionOf(episode)));
+      ++score.tokens;
+    }
+    if (!rewards.empty()) score.reward = Mean(rewards);
+    mine.push_back(score);
+  }
+  writer.PutArray(mine);
+  ASSIGN_OR_RETURN(const std::vector<std::string> of_ranks, AllgatherBytes(run_.comm, writer.bytes()));
+  std::vector<ProblemScore> all;
+  for (const std::string& bytes : of_ranks) {
+    const std::vector<ProblemScore> scores = WireReader(bytes).GetArray<ProblemScore>();
+    all.insert(all.end(), scores.begin(), scores.end());
+  }
+  return ScoreMetrics(all, evaluation.num_generations);
+}
+
+std::vector<StreamTable> BanditWorkload::EncodeStep(StepRecord part) { return BanditTables(part); }
+
+absl::StatusOr<StepRecord> BanditWorkload::DecodeStep(const StepTables& step) const {
+  RETURN_IF_ERROR(CheckBanditTables(run_.config, step));
+  return RecordOfTables(world_, step);
+}
+
+void BanditWorkload::AddMetrics(const AlgorithmRow&, const StepRecord& record, Metrics* metrics) const {
+  std::vector<double> best, regret;
+  for (const EpisodeRecord& episode : record.episode_N) {
+    const BanditProblem& problem = ProblemOf(TaskOf(record.task_P, episode));
+    best.push_back(ActionOf(episode) == problem.best ? 1.0 : 0.0);
+    regret.push_back(1.0 - RewardOf(problem, ActionOf(episode)));
+  }
+  metrics->emplace_back("bandit/best_action", Mean(best));
+  metrics->emplace_back("bandit/regret", Mean(regret));
+}
+
+}  // namespace reprise::rl

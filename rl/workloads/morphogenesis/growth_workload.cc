@@ -1,0 +1,204 @@
+#include "rl/workloads/morphogenesis/growth_workload.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/comm/agree.h"
+#include "core/status/status_macros.h"
+#include "core/tensor/bounds.h"
+#include "rl/workloads/morphogenesis/growth_record.h"
+#include "rl/workloads/morphogenesis/growth_timeline.h"
+
+namespace reprise::rl {
+namespace {
+
+// Returns the stored episode of a prompt and sample.
+absl::StatusOr<PlayedGrowth> StoredEpisode(const StepRecord& stored, int64_t prompt, int64_t sample, int64_t samples) {
+  const size_t at = static_cast<size_t>(prompt * samples + sample);
+  if (at >= stored.episode_N.size() || stored.episode_N[at].prompt != prompt) {
+    return absl::DataLossError(
+        absl::StrCat("the run's step ", stored.step, " lacks prompt ", prompt, " sample ", sample));
+  }
+  return PlayedOf(stored.episode_N[at]);
+}
+
+}  // namespace
+
+GrowthWorkload::GrowthWorkload(const WorkloadRun& run, CategoricalPolicy& policy, const GrowthRules& rules,
+                               const GrowthExamples& examples, bool earns_by_turn)
+    : run_(run),
+      policy_(policy),
+      rules_(rules),
+      examples_(examples),
+      schema_(GrowthSchema(run.config)),
+      rewards_({.names_F = {run.config.morphogenesis.reward},
+                .weights_F = {1.0},
+                .by_turn = earns_by_turn ? std::optional<size_t>(0) : std::nullopt}) {}
+
+absl::StatusOr<std::vector<PlayedGrowth>> GrowthWorkload::PlayAll(const std::vector<Game>& games) {
+  const GrowthParts parts = {run_.config.morphogenesis, rules_, examples_};
+  std::vector<absl::StatusOr<PlayedGrowth>> played_N(games.size(), absl::UnknownError("not played"));
+  run_.pool.ForEach(static_cast<int64_t>(games.size()), [&](int64_t n, int) {
+    const Game& game = games[n];
+    played_N[n] = PlayGrowth(parts, game.host_seed, game.choose);
+  });
+  played_hosts_ += static_cast<int64_t>(games.size());
+  std::vector<PlayedGrowth> result;
+  for (absl::StatusOr<PlayedGrowth>& played : played_N) {
+    RETURN_IF_ERROR(played.status());
+    result.push_back(*std::move(played));
+  }
+  return result;
+}
+
+ChooseGrowth GrowthWorkload::Sampled(Purpose purpose, int64_t step, int64_t prompt, int64_t sample) const {
+  return SampledChoices(policy_, static_cast<float>(run_.config.rollout.temperature),
+                        {.seed = seed(),
+                         .purpose = purpose,
+                         .step = static_cast<uint64_t>(step),
+                         .prompt = static_cast<uint64_t>(prompt),
+                         .sample = static_cast<uint64_t>(sample)});
+}
+
+absl::StatusOr<StepEpisodes> GrowthWorkload::Draw(const StepPart& part) { return AgreeOk(run_.comm, DrawHere(part)); }
+
+absl::StatusOr<StepEpisodes> GrowthWorkload::DrawHere(const StepPart& part) {
+  const bool is_warm_up = part.phase == Phase::kWarmUp;
+  const StepTables* const tables = run_.records == nullptr ? nullptr : FindStep(*run_.records, part.phase, part.step);
+  const bool is_live =
+      run_.records == nullptr || (run_.continues_live && IsAfter(*run_.records, part.phase, part.step));
+  if (tables == nullptr && !is_live) {
+    return absl::DataLossError(absl::StrCat("the run contains no step ", part.step));
+  }
+  std::optional<StepRecord> stored;
+  if (tables != nullptr) {
+    ASSIGN_OR_RETURN(stored, DecodeStep(*tables));
+  }
+  const int64_t samples = is_warm_up ? 1 : run_.config.rollout.num_generations;
+  StepEpisodes result;
+  std::vector<PlayedGrowth> played_N;
+  std::vector<Game> games;
+  for (int64_t prompt = part.begin; prompt < part.end; ++prompt) {
+    const TaskRecord& task = result.task_P.emplace_back(GrowthTaskRecord(run_.config, part.phase, part.step, prompt));
+    for (int64_t sample = 0; sample < samples; ++sample) {
+      if (stored) {
+        ASSIGN_OR_RETURN(played_N.emplace_back(), StoredEpisode(*stored, prompt, sample, samples));
+        continue;
+      }
+      games.push_back({GrowthTaskOf(task).host_seed, is_warm_up
+                                                         ? HeuristicChoices(rules_.actions)
+                                                         : Sampled(Purpose::kSampling, part.step, prompt, sample)});
+    }
+  }
+  if (!stored) {
+    ASSIGN_OR_RETURN(played_N, PlayAll(games));
+  }
+  for (size_t n = 0; n < played_N.size(); ++n) {
+    const int64_t prompt = part.begin + static_cast<int64_t>(n) / samples, sample = static_cast<int64_t>(n) % samples;
+    std::vector<float> logprob_T = std::move(played_N[n].logprob_T);
+    played_N[n].logprob_T.clear();
+    ASSIGN_OR_RETURN(EpisodeRecord episode, GrowthEpisodeRecord(rules_, prompt, sample, std::move(played_N[n])));
+    // A replay leaves them to the loop, which compares them with the stored ones.
+    if (!stored && !is_warm_up) episode.logprobs = std::move(logprob_T);
+    result.num_tokens += episode.decisions.count;
+    result.episode_N.push_back(std::move(episode));
+  }
+  return result;
+}
+
+absl::Status GrowthWorkload::Reward(absl::Span<const TaskRecord>, absl::Span<EpisodeRecord> episode_N) {
+  for (EpisodeRecord& episode : episode_N) {
+    ASSIGN_OR_RETURN(const GrowthOutcome outcome, OutcomeOf(rules_, PlayedOf(episode)));
+    episode.reward = outcome.total_return();
+    episode.rewards_F = {episode.reward};
+    episode.earned_T = outcome.earned_T();
+    if (IsWithinBounds(episode.reward)) continue;
+    return absl::InternalError(
+        absl::StrCat("the reward of prompt ", episode.prompt, " sample ", episode.sample, " is ", episode.reward));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<double>> GrowthWorkload::PromptBaselines(const PromptBaselineRequest&,
+                                                                    const std::vector<TaskRecord>&) {
+  return absl::InvalidArgumentError("run.workload morphogenesis has no baselines of prompts");
+}
+
+std::vector<GrowthWorkload::HeldOutHost> GrowthWorkload::HeldOutHosts() const {
+  const int64_t all = run_.config.evaluation.num_prompts;
+  const int ranks = run_.comm.size(), rank = run_.comm.rank();
+  std::vector<HeldOutHost> hosts;
+  for (int64_t p = FirstPromptOfShard(all, ranks, rank); p < FirstPromptOfShard(all, ranks, rank + 1); ++p) {
+    const uint64_t prompt = static_cast<uint64_t>(p);
+    hosts.push_back({prompt, HostSeed(seed(), Purpose::kEvaluationTask, 0, prompt)});
+  }
+  return hosts;
+}
+
+absl::StatusOr<std::vector<GrowthScore>> GrowthWorkload::ScoresOf(const std::vector<Game>& games) {
+  ASSIGN_OR_RETURN(const std::vector<PlayedGrowth> played_N, PlayAll(games));
+  std::vector<GrowthScore> scores;
+  for (const PlayedGrowth& played : played_N) {
+    ASSIGN_OR_RETURN(const GrowthOutcome outcome, OutcomeOf(rules_, played));
+    scores.push_back(ScoreOf(played, outcome));
+  }
+  return scores;
+}
+
+absl::StatusOr<std::vector<HeldOutGrowth>> GrowthWorkload::MeasureHere(int64_t step) {
+  const std::vector<HeldOutHost> hosts = HeldOutHosts();
+  const int64_t samples = run_.config.evaluation.num_generations;
+  const bool is_first = heuristic_P_.empty() && !hosts.empty();
+  std::vector<Game> greedy, sampled, heuristic, random;
+  for (const HeldOutHost& host : hosts) {
+    greedy.push_back({host.host_seed, GreedyChoices(policy_)});
+    for (int64_t sample = 0; sample < samples; ++sample) {
+      sampled.push_back(
+          {host.host_seed, Sampled(Purpose::kEvaluationSampling, step, static_cast<int64_t>(host.prompt), sample)});
+    }
+    heuristic.push_back({host.host_seed, HeuristicChoices(rules_.actions)});
+    random.push_back({host.host_seed, RandomChoices(seed(), host.prompt)});
+  }
+  if (is_first) {
+    ASSIGN_OR_RETURN(heuristic_P_, ScoresOf(heuristic));
+    ASSIGN_OR_RETURN(random_P_, ScoresOf(random));
+  }
+  ASSIGN_OR_RETURN(const std::vector<GrowthScore> greedy_P, ScoresOf(greedy));
+  ASSIGN_OR_RETURN(const std::vector<GrowthScore> sampled_N, ScoresOf(sampled));
+  std::vector<HeldOutGrowth> measured;
+  for (size_t p = 0; p < hosts.size(); ++p) {
+    const absl::Span<const GrowthScore> sampled_G =
+        absl::MakeConstSpan(sampled_N).subspan(p * static_cast<size_t>(samples), static_cast<size_t>(samples));
+    measured.push_back(HeldOutOf(greedy_P[p], heuristic_P_[p], random_P_[p], sampled_G, rules_.task.max_epochs));
+  }
+  return measured;
+}
+
+absl::StatusOr<Metrics> GrowthWorkload::Evaluate(int64_t step, int64_t) {
+  ASSIGN_OR_RETURN(const std::vector<HeldOutGrowth> mine, AgreeOk(run_.comm, MeasureHere(step)));
+  ASSIGN_OR_RETURN(const std::vector<HeldOutGrowth> all, GatherGrowth(run_.comm, mine));
+  return HeldOutMetrics(all, run_.config.evaluation.num_generations);
+}
+
+absl::StatusOr<std::string> GrowthWorkload::Transcript(int64_t) {
+  const uint64_t host_seed = HostSeed(seed(), Purpose::kEvaluationTask, 0, 0);
+  const GrowthParts parts = {run_.config.morphogenesis, rules_, examples_};
+  ASSIGN_OR_RETURN(const PlayedGrowth played, PlayGrowth(parts, host_seed, GreedyChoices(policy_)));
+  return TimelineOf(rules_, played);
+}
+
+std::vector<StreamTable> GrowthWorkload::EncodeStep(StepRecord part) { return GrowthTables(part); }
+
+absl::StatusOr<StepRecord> GrowthWorkload::DecodeStep(const StepTables& step) const {
+  RETURN_IF_ERROR(CheckGrowthTables(run_.config, rules_, step));
+  return GrowthRecordOf(rules_, step);
+}
+
+void GrowthWorkload::AddMetrics(const AlgorithmRow&, const StepRecord& record, Metrics* metrics) const {
+  AddGrowthMetrics(rules_, record, metrics);
+  if (!run_.config.morphogenesis.normalizes_entropy) return;
+  for (auto& [name, value] : *metrics) name = name == "entropy" ? "normalized_entropy" : name;
+}
+
+}  // namespace reprise::rl

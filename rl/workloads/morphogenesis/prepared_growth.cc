@@ -1,0 +1,118 @@
+#include "rl/workloads/morphogenesis/prepared_growth.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/status/status_macros.h"
+#include "models/morphogenesis/host_session.h"
+#include "models/olmoe/model_directory.h"
+#include "nlohmann/json.hpp"
+#include "rl/algorithm/algorithm.h"
+#include "rl/config/algorithm_choice.h"
+#include "rl/config/morphogenesis_section.h"
+#include "rl/config/workload_traits.h"
+#include "rl/policy/categorical/categorical_policy.h"
+#include "rl/workloads/morphogenesis/growth_examples.h"
+#include "rl/workloads/morphogenesis/growth_features.h"
+#include "rl/workloads/morphogenesis/growth_record.h"
+#include "rl/workloads/morphogenesis/growth_workload.h"
+
+namespace reprise::rl {
+namespace {
+
+absl::StatusOr<CategoricalShape> ShapeOf(const Config& config) {
+  const MorphogenesisConfig& growth = config.morphogenesis;
+  ASSIGN_OR_RETURN(const GrowthRules rules, GrowthRules::Of(config));
+  ASSIGN_OR_RETURN(ControllerWidths widths, ControllerWidthsOf(growth));
+  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  CategoricalShape shape;
+  shape.features = NumGrowthFeatures(rules.actions.blueprints(), rules.has_telemetry);
+  shape.actions = rules.actions.size();
+  shape.trunk = std::move(widths.trunk);
+  shape.hidden = std::move(widths.hidden);
+  shape.has_values = NeedsValues(algorithm);
+  shape.lstm = growth.lstm;
+  shape.orthogonal = growth.orthogonal;
+  shape.normalizes_features = growth.normalizes_features;
+  shape.normalizes_entropy = growth.normalizes_entropy;
+  return shape;
+}
+
+CategoricalPolicy InitialPolicy(const CategoricalShape& shape, const Config& config) {
+  return CategoricalPolicy(shape, static_cast<uint64_t>(config.run.seed),
+                           static_cast<float>(config.rollout.temperature));
+}
+
+// Writes the controller without its value function: model.safetensors, and its shape in config.json, which is written
+// last.
+absl::Status Save(const CategoricalPolicy& policy, const GrowthRules& rules, absl::Span<const float> weights,
+                  FileSystem& files, const std::string& directory) {
+  const FlatLayout layout = policy.FrozenLayout();
+  const CategoricalShape& shape = policy.shape();
+  std::vector<std::string> actions;
+  for (int64_t action = 0; action < rules.actions.size(); ++action) actions.push_back(rules.actions.NameOf(action));
+  const nlohmann::ordered_json json = {{"model_type", "reprise_growth_controller"},
+                                       {"task", rules.task.name},
+                                       {"features", shape.features},
+                                       {"telemetry", rules.has_telemetry},
+                                       {"actions", actions},
+                                       {"trunk", shape.trunk},
+                                       {"hidden", shape.hidden},
+                                       {"lstm", shape.lstm},
+                                       {"normalizes_features", shape.normalizes_features}};
+  return models::ExportNetwork(files, directory, layout, weights, json.dump(2) + "\n");
+}
+
+class PreparedGrowth : public PreparedWorkload {
+ public:
+  PreparedGrowth(const CategoricalShape& shape, const Config& config, GrowthRules rules, GrowthExamples examples)
+      : policy_(InitialPolicy(shape, config)), rules_(std::move(rules)), examples_(std::move(examples)) {}
+
+  Policy& policy() const override { return policy_; }
+  absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override {
+    ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(run.config.algorithm));
+    return std::make_unique<GrowthWorkload>(run, policy_, rules_, examples_, EarnsByTurn(run.config, algorithm));
+  }
+  absl::Status TryProgram(const Config&) const override { return absl::OkStatus(); }
+
+  absl::Status Export(FileSystem& files, const std::string& directory) const override {
+    return Save(policy_, rules_, policy_.parameters(), files, directory);
+  }
+
+ private:
+  mutable CategoricalPolicy policy_;
+  const GrowthRules rules_;
+  const GrowthExamples examples_;
+};
+
+}  // namespace
+
+absl::Status PrepareGrowth(const Config& config, RunUse, RunParts* parts) {
+  ASSIGN_OR_RETURN(const CategoricalShape shape, ShapeOf(config));
+  ASSIGN_OR_RETURN(GrowthRules rules, GrowthRules::Of(config));
+  ASSIGN_OR_RETURN(GrowthExamples examples,
+                   GrowthExamples::Load(config.morphogenesis, static_cast<uint64_t>(config.run.seed), PosixFileSystem(),
+                                        &parts->external_files));
+  for (std::string& warning : MorphogenesisWarnings(config)) parts->warnings.push_back(std::move(warning));
+  // A host that cannot be is an error now, not in the first episode.
+  RETURN_IF_ERROR(models::HostSession::Create(SessionOptionsOf(config.morphogenesis, rules), {}).status());
+  parts->workload = std::make_unique<PreparedGrowth>(shape, config, std::move(rules), std::move(examples));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FlatLayout> GrowthLayoutOf(const Config& config) {
+  ASSIGN_OR_RETURN(const CategoricalShape shape, ShapeOf(config));
+  return LayoutOf(shape);
+}
+
+absl::Status ExportGrowth(const Config& config, absl::Span<const float> weights, FileSystem& files,
+                          const std::string& directory) {
+  ASSIGN_OR_RETURN(const CategoricalShape shape, ShapeOf(config));
+  ASSIGN_OR_RETURN(const GrowthRules rules, GrowthRules::Of(config));
+  return Save(InitialPolicy(shape, config), rules, weights, files, directory);
+}
+
+RecordSchema GrowthSchemaOf(const Config& config) { return GrowthSchema(config); }
+
+}  // namespace reprise::rl

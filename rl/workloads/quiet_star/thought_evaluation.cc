@@ -1,0 +1,116 @@
+#include "rl/workloads/quiet_star/thought_evaluation.h"
+
+#include <algorithm>
+
+#include "core/comm/collectives.h"
+#include "core/status/check.h"
+#include "core/status/status_macros.h"
+#include "kernels/math/scalar_math.h"
+#include "kernels/sums/sums.h"
+#include "rl/record/wire.h"
+
+namespace reprise::rl {
+namespace {
+
+double Mean(const std::vector<double>& values) {
+  return kernels::TreeSum(values) / static_cast<double>(std::max<size_t>(1, values.size()));
+}
+
+double LossOf(const Prediction& prediction) { return -prediction.logprob / static_cast<double>(prediction.tokens); }
+
+double MeanOf(absl::Span<const HeldOutThoughts> text_P, double HeldOutThoughts::* member) {
+  std::vector<double> values;
+  for (const HeldOutThoughts& text : text_P) values.push_back(text.*member);
+  return Mean(values);
+}
+
+}  // namespace
+
+HeldOutThoughts HeldOutOf(int64_t prompt, const Prediction& without, const Prediction& greedy,
+                          absl::Span<const Prediction> sample_G, int64_t tokens) {
+  HeldOutThoughts text;
+  text.score = {.prompt = prompt,
+                .greedy_correct = greedy.is_all_correct() ? 1 : 0,
+                .greedy_reward = greedy.logprob - without.logprob,
+                .tokens = tokens};
+  text.accuracy_without = without.accuracy();
+  text.loss_without = LossOf(without);
+  std::vector<double> rewards, accuracies, losses;
+  for (const Prediction& sample : sample_G) {
+    text.score.correct += sample.is_all_correct() ? 1 : 0;
+    rewards.push_back(sample.logprob - without.logprob);
+    accuracies.push_back(sample.accuracy());
+    losses.push_back(LossOf(sample));
+  }
+  text.score.reward = sample_G.empty() ? 0 : Mean(rewards);
+  text.accuracy = sample_G.empty() ? greedy.accuracy() : Mean(accuracies);
+  text.loss = sample_G.empty() ? LossOf(greedy) : Mean(losses);
+  return text;
+}
+
+double CoherenceOf(absl::Span<const float> logprob_T) {
+  return kernels::Exp(Mean(std::vector<double>(logprob_T.begin(), logprob_T.end())));
+}
+
+Metrics HeldOutMetrics(absl::Span<const HeldOutThoughts> text_P, int64_t samples) {
+  CHECK(!text_P.empty());
+  std::vector<ProblemScore> scores;
+  std::vector<double> gain_P;
+  for (const HeldOutThoughts& text : text_P) {
+    scores.push_back(text.score);
+    gain_P.push_back(text.accuracy - text.accuracy_without);
+  }
+  Metrics metrics = ScoreMetrics(scores, samples);
+  // The interval is of numbers within [0, 1]; differences are within [-1, 1].
+  std::vector<double> within;
+  for (const double gain : gain_P) within.push_back((gain + 1) / 2);
+  const Interval interval = MeanInterval(within);
+  const std::string name = "eval_thoughts/";
+  metrics.emplace_back(name + "accuracy", MeanOf(text_P, &HeldOutThoughts::accuracy));
+  metrics.emplace_back(name + "accuracy_without", MeanOf(text_P, &HeldOutThoughts::accuracy_without));
+  metrics.emplace_back(name + "gain", Mean(gain_P));
+  metrics.emplace_back(name + "gain_low", 2 * interval.low - 1);
+  metrics.emplace_back(name + "gain_high", 2 * interval.high - 1);
+  metrics.emplace_back(name + "loss", MeanOf(text_P, &HeldOutThoughts::loss));
+  metrics.emplace_back(name + "loss_without", MeanOf(text_P, &HeldOutThoughts::loss_without));
+  std::sort(metrics.begin(), metrics.end());
+  return metrics;
+}
+
+absl::StatusOr<std::vector<HeldOutThoughts>> GatherHeldOut(Communicator& comm,
+                                                           const std::vector<HeldOutThoughts>& mine) {
+  WireWriter writer;
+  writer.PutArray(mine);
+  ASSIGN_OR_RETURN(const std::vector<std::string> of_ranks, AllgatherBytes(comm, writer.bytes()));
+  std::vector<HeldOutThoughts> all;
+  for (const std::string& bytes : of_ranks) {
+    const std::vector<HeldOutThoughts> texts = WireReader(bytes).GetArray<HeldOutThoughts>();
+    all.insert(all.end(), texts.begin(), texts.end());
+  }
+  return all;
+}
+
+absl::StatusOr<std::vector<ThoughtTrial>> GatherTrials(Communicator& comm, const std::vector<ThoughtTrial>& mine) {
+  WireWriter writer;
+  for (const ThoughtTrial& trial : mine) {
+    writer.PutArray(trial.without_tokens);
+    writer.PutArray(trial.with_tokens);
+    writer.PutArray(std::vector<double>{trial.without_accuracy, trial.with_accuracy, trial.coherence});
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> of_ranks, AllgatherBytes(comm, writer.bytes()));
+  std::vector<ThoughtTrial> all;
+  for (const std::string& bytes : of_ranks) {
+    for (WireReader reader(bytes); !reader.done();) {
+      ThoughtTrial& trial = all.emplace_back();
+      trial.without_tokens = reader.GetArray<int32_t>();
+      trial.with_tokens = reader.GetArray<int32_t>();
+      const std::vector<double> numbers = reader.GetArray<double>();
+      trial.without_accuracy = numbers.at(0);
+      trial.with_accuracy = numbers.at(1);
+      trial.coherence = numbers.at(2);
+    }
+  }
+  return all;
+}
+
+}  // namespace reprise::rl
