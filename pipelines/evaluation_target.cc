@@ -155,6 +155,11 @@ std::set<std::string> PromptsKnownOfModel(const EvaluationTarget& target, const 
   return prompts;
 }
 
+// Whether the run, or the one that wrote the model, made no step: it has used no problem.
+bool TrainedNothing(const EvaluationTarget& target) {
+  return (target.is_run || target.task) && TrainsNothing(target.config);
+}
+
 std::string SeparateDraws(const rl::Config& config) {
   const bool has_share = rl::Traits(config).has_texts;
   return absl::StrCat("separate draws: ", has_share ? "with evaluation.held_out_share 0, " : "",
@@ -164,6 +169,10 @@ std::string SeparateDraws(const rl::Config& config) {
 // Compares the tasks with `prompts`, which were, or may have been, trained on.
 absl::Status JudgeHeldOut(const EvaluationTarget& target, const std::set<std::string>& prompts, EvaluatedModel* model) {
   const rl::EvaluationConfig& evaluation = target.config.evaluation;
+  if (TrainedNothing(target)) {
+    model->held_out = true;
+    return absl::OkStatus();
+  }
   if (evaluation.path.empty() && evaluation.held_out_share == 0) {
     model->remark = SeparateDraws(target.config);
     return absl::OkStatus();
@@ -209,7 +218,7 @@ absl::StatusOr<rl::Config> ConfigOfRun(const EvaluationRequest& request, const s
   }
   ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(path));
   rl::Config config = std::move(run.config);
-  const rl::EvaluationConfig trained = config.evaluation;
+  const rl::Config trained = config;
   RETURN_IF_ERROR(OverrideSections(request.keys, {"evaluation", "execution"}, &config));
   RETURN_IF_ERROR(CheckReadFiles(request, config));
   TakeRequest(request, /*is_stored=*/true, &config);
@@ -240,7 +249,7 @@ absl::StatusOr<rl::Config> ConfigOfTask(const EvaluationRequest& request, const 
   RETURN_IF_ERROR(TakePath("--data", request.data_path, &config));
   TakeRequest(request, /*is_stored=*/true, &config);
   config.model.path = request.target;
-  RETURN_IF_ERROR(CheckSplit(task.config.evaluation, config.evaluation));
+  RETURN_IF_ERROR(CheckSplit(task.config, config.evaluation));
   RETURN_IF_ERROR(CheckPathsAreGiven(config));
   return config;
 }
@@ -454,7 +463,7 @@ absl::StatusOr<EvaluatedModel> LoadPolicy(const EvaluationRequest& request, cons
                                                    target.config.run.workload, " reads no file: remove --held-out"));
   }
   EvaluatedModel model;
-  model.held_out = rl::Traits(target.config).holds_out(target.config);
+  model.held_out = rl::Traits(target.config).holds_out(target.config) || TrainedNothing(target);
   if (!model.held_out) model.remark = SeparateDraws(target.config);
   if (!target.is_run) {
     ASSIGN_OR_RETURN(model.parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));

@@ -349,6 +349,11 @@ absl::Status ShareCheck(Communicator& comm, SweepCheck* check) {
 absl::StatusOr<int> ReproduceSweep(const ReproduceFlags& flags, const CommonFlags& common, Communicator& comm,
                                    Logger& logger) {
   constexpr int64_t kSamples = 2;
+  if (!flags.init_from.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--init-from ", flags.init_from, ": ", flags.run_path,
+                                                   " is the folder of a sweep, whose trials begin with no other run's "
+                                                   "weights: remove the option"));
+  }
   rl::Config config;
   RETURN_IF_ERROR(OverrideExecution(common.keys, &config));
   // Beside the watchdog of each trial that is executed: this one watches the ranks also before and between them.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -170,6 +171,41 @@ std::string CanonicalLookup(absl::string_view prompt) {
   return absl::StrCat(absl::StrJoin(pairs, ","), prompt.substr(end));
 }
 
+bool IsWithinLengths(const TaskOptions& options, size_t length) {
+  return length >= static_cast<size_t>(options.min_length) && length <= static_cast<size_t>(options.max_length);
+}
+
+bool IsLetter(const TaskOptions& options, char c) { return c >= 'a' && c - 'a' < options.alphabet_size; }
+
+bool CanBeSummand(const TaskOptions& options, absl::string_view number) {
+  return IsNumber(number) && IsWithinLengths(options, number.size()) && (number.size() == 1 || number[0] != '0');
+}
+
+bool CanBeWord(const TaskOptions& options, absl::string_view word) {
+  return IsWithinLengths(options, word.size()) &&
+         std::all_of(word.begin(), word.end(), [&](char c) { return IsLetter(options, c); });
+}
+
+// `question`: the steps and the letter. Every cycle of the letters has each of them once on either side of a pair.
+bool CanBeLookup(const TaskOptions& options, absl::string_view pairs, absl::string_view question) {
+  int64_t steps = 0;
+  if (question.size() < 2 || question[0] == '0' || !IsLetter(options, question.back())) return false;
+  question.remove_suffix(1);
+  if (!IsNumber(question) || !absl::SimpleAtoi(question, &steps)) return false;
+  std::string from, to;
+  for (const absl::string_view pair : absl::StrSplit(pairs, ',')) {
+    if (pair.size() != 2) return false;
+    from.push_back(pair[0]);
+    to.push_back(pair[1]);
+  }
+  const auto are_all_letters = [&](std::string letters) {
+    std::sort(letters.begin(), letters.end());
+    return static_cast<int64_t>(letters.size()) == options.alphabet_size && IsLetter(options, letters.back()) &&
+           std::adjacent_find(letters.begin(), letters.end()) == letters.end() && letters.front() >= 'a';
+  };
+  return steps >= options.min_length && steps <= options.max_length && are_all_letters(from) && are_all_letters(to);
+}
+
 }  // namespace
 
 std::vector<absl::string_view> TaskNames() { return {std::begin(kNames), std::end(kNames)}; }
@@ -194,6 +230,22 @@ std::string CanonicalProblem(TaskKind kind, absl::string_view prompt) {
       return CanonicalLookup(prompt);
   }
   return std::string(prompt);
+}
+
+bool CanBePrompt(const TaskOptions& options, absl::string_view prompt) {
+  if (!absl::ConsumeSuffix(&prompt, "=")) return false;
+  const char separator = options.kind == TaskKind::kAddition ? '+' : ';';
+  const std::vector<absl::string_view> parts = absl::StrSplit(prompt, separator);
+  switch (options.kind) {
+    case TaskKind::kAddition:
+      return parts.size() == 2 && CanBeSummand(options, parts[0]) && CanBeSummand(options, parts[1]);
+    case TaskKind::kReverse:
+    case TaskKind::kSort:
+      return CanBeWord(options, prompt);
+    case TaskKind::kLookup:
+      break;
+  }
+  return parts.size() == 2 && CanBeLookup(options, parts[0], parts[1]);
 }
 
 Task MakeTask(const TaskOptions& options, uint64_t seed, Purpose purpose, uint64_t step, uint64_t index,

@@ -59,6 +59,9 @@ absl::Status ValidateTaskOptions(const TaskOptions& options);
 // no prompt of that kind is its own form. Pure.
 std::string CanonicalProblem(TaskKind kind, absl::string_view prompt);
 
+// Returns whether MakeTask can give a problem with this prompt. Options must be valid. Pure.
+bool CanBePrompt(const TaskOptions& options, absl::string_view prompt);
+
 // Makes a task. Options must be valid. Each length within the limits is equally likely, and so is each number or word
 // of a length. `attempt` is below 2^16; different attempts give different tasks, to replace one that is not wanted.
 Task MakeTask(const TaskOptions& options, uint64_t seed, Purpose purpose, uint64_t step, uint64_t index,

@@ -163,6 +163,45 @@ RC_GTEST_PROP(TaskTest, AnswersAreCorrectAndWithinTheOptions, (uint64_t seed, ui
   RC_ASSERT(task.answer == expected);
 }
 
+constexpr TaskKind kKinds[] = {TaskKind::kAddition, TaskKind::kReverse, TaskKind::kSort, TaskKind::kLookup};
+
+TaskOptions AnyOptions() {
+  TaskOptions options = {.kind = *rc::gen::elementOf(std::vector<TaskKind>(std::begin(kKinds), std::end(kKinds)))};
+  options.min_length = *rc::gen::inRange<int64_t>(1, 12);
+  options.max_length = options.min_length + *rc::gen::inRange<int64_t>(0, 3);
+  options.alphabet_size = *rc::gen::inRange<int64_t>(1, 27);
+  return options;
+}
+
+RC_GTEST_PROP(CanBePromptTest, HoldsForEveryPromptThatIsMadeAndForItsReadersAlone, (uint64_t seed)) {
+  const TaskOptions options = AnyOptions();
+  const std::string prompt = MakeTask(options, seed, Purpose::kTask, 1, 2).prompt;
+  RC_ASSERT(CanBePrompt(options, prompt));
+  TaskOptions longer = options, others = options;
+  longer.min_length = longer.max_length = options.max_length + 1;
+  RC_ASSERT(!CanBePrompt(longer, prompt));
+  others.kind = options.kind == TaskKind::kAddition ? TaskKind::kSort : TaskKind::kAddition;
+  RC_ASSERT(!CanBePrompt(others, prompt));
+  RC_ASSERT(!CanBePrompt(options, prompt + "="));
+  RC_ASSERT(!CanBePrompt(options, prompt.substr(0, prompt.size() - 1)));
+}
+
+TEST(CanBePromptTest, RefusesWhatNoDrawGives) {
+  const TaskOptions sums = {TaskKind::kAddition, 1, 2, 8}, words = {TaskKind::kSort, 1, 5, 3},
+                    lookups = {TaskKind::kLookup, 1, 12, 3};
+  EXPECT_TRUE(CanBePrompt(sums, "0+10="));
+  for (const char* text : {"", "=", "+=", "1+=", "01+1=", "1+1+1=", "1-1=", "123+1=", "1 +1="}) {
+    EXPECT_FALSE(CanBePrompt(sums, text)) << text;
+  }
+  EXPECT_TRUE(CanBePrompt(words, "cab="));
+  for (const char* text : {"=", "cad=", "CAB=", "c b=", "abcabc="}) EXPECT_FALSE(CanBePrompt(words, text)) << text;
+  EXPECT_TRUE(CanBePrompt(lookups, "ca,bc,ab;12a="));
+  for (const char* text : {"ca,bc,ab;0a=", "ca,bc,ab;13a=", "ca,bc,ab;1d=", "ca,bc;1a=", "ca,bc,ac;1a=", "cd,bc,ab;1a=",
+                           "ca,bc,ab;a=", "ca,bc,ab;=", "ca,bc,ab=", "ca,bc,ab;99999999999999999999a="}) {
+    EXPECT_FALSE(CanBePrompt(lookups, text)) << text;
+  }
+}
+
 TEST(CanonicalProblemTest, HasOnlyWhatDecidesTheAnswer) {
   EXPECT_EQ(CanonicalProblem(TaskKind::kAddition, "12+7="), "7+12=");
   EXPECT_EQ(CanonicalProblem(TaskKind::kAddition, "7+12="), "7+12=");

@@ -57,6 +57,7 @@ absl::StatusOr<int64_t> CountMayBeDrawn(const ModelTask& task, const models::Tok
   const uint64_t seed = static_cast<uint64_t>(task.config.evaluation.split_seed);
   ASSIGN_OR_RETURN(const rl::ProblemForms forms, rl::ProblemForms::Create(task.config, tokenizer));
   return std::count_if(tasks.begin(), tasks.end(), [&](const rl::TaskRecord& each) {
+    if (forms.IsNeverDrawn(rl::CompletionOf(each).text)) return false;
     const absl::StatusOr<std::string> form = forms.FormFor(rl::CompletionOf(each).text);
     return !form.ok() || !rl::IsHeldOut(seed, task.config.evaluation.held_out_share, *form);
   });
@@ -116,12 +117,12 @@ std::string WhyNotOfDraws(const ModelTask& task, const Words& words, const rl::C
   const bool draws_texts = DrawsTexts(trained) && trained.data.path.empty() && trained.environment.name.empty();
   const bool reads_whole = trained.rollout.max_prompt_length == 0;  // others have other forms
   if (!draws_texts || !reads_whole || trained.data.task != config.data.task) return OtherProblems(words);
-  const absl::Status split = CheckSplit(trained.evaluation, config.evaluation);
+  const absl::Status split = CheckSplit(trained, config.evaluation);
   return split.ok() ? "" : MayHaveUsed(task, words, "some of them");
 }
 
 absl::StatusOr<std::string> WhyNot(const ModelTask& task, const Words& words, const EvaluatedTasks& evaluated) {
-  if (task.config.run.steps == 0 && task.config.warm_up.steps == 0) return "";  // it trained nothing
+  if (TrainsNothing(task.config)) return "";
   if (rl::Traits(evaluated.config).has_completions) return WhyNotOfTasks(task, words, evaluated.parts, evaluated.tasks);
   return WhyNotOfDraws(task, words, evaluated.config);
 }
@@ -136,8 +137,11 @@ bool TrainsOnEvaluated(const rl::Config& config, const rl::RunParts& parts) {
 
 }  // namespace
 
-absl::Status CheckSplit(const rl::EvaluationConfig& trained, const rl::EvaluationConfig& evaluation) {
-  if (evaluation.held_out_share == 0) return absl::OkStatus();
+bool TrainsNothing(const rl::Config& config) { return config.run.steps == 0 && config.warm_up.steps == 0; }
+
+absl::Status CheckSplit(const rl::Config& config, const rl::EvaluationConfig& evaluation) {
+  if (evaluation.held_out_share == 0 || TrainsNothing(config)) return absl::OkStatus();
+  const rl::EvaluationConfig& trained = config.evaluation;
   if (evaluation.held_out_share > trained.held_out_share || evaluation.split_seed != trained.split_seed) {
     return absl::InvalidArgumentError(absl::StrCat(
         "evaluation.held_out_share ", evaluation.held_out_share, " with split_seed ", evaluation.split_seed,

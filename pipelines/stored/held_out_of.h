@@ -18,9 +18,12 @@
 
 namespace reprise {
 
+// Returns whether a run with this configuration changes no weight.
+bool TrainsNothing(const rl::Config& config);
+
 // Returns InvalidArgument, with a remedy, unless the problems that the share of `evaluation` holds out were held out of
-// a run with `trained`: a run is evaluated on a smaller share, which is a subset, or on its own. Pure.
-absl::Status CheckSplit(const rl::EvaluationConfig& trained, const rl::EvaluationConfig& evaluation);
+// a run with `config`: a run is evaluated on a smaller share, which is a subset, or on its own. Pure.
+absl::Status CheckSplit(const rl::Config& config, const rl::EvaluationConfig& evaluation);
 
 // The problems of an evaluation.
 struct EvaluatedTasks {

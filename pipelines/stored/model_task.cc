@@ -174,7 +174,9 @@ absl::StatusOr<std::vector<StoredTraining>> ReadTrainings(FileSystem& files, con
   }
   absl::StatusOr<std::vector<StoredTraining>> trainings = Parse(text);
   if (trainings.ok() && trainings->size() >= kMostTrainings) {
-    trainings = absl::DataLossError(absl::StrCat("it has ", trainings->size(), " runs, and no room for another"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, " lists ", trainings->size(), " runs that trained the model, and no file lists more than ",
+        kMostTrainings, ": train from a model with fewer, or remove the file, without which nothing is known of them"));
   }
   if (!trainings.ok()) return Damaged(path, trainings.status(), kWriteAnew);
   return trainings;

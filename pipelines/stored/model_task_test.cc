@@ -77,6 +77,18 @@ TEST(ModelTaskTest, ListsTheRunsThatTrainedTheModelBeforeTheLastFirst) {
   EXPECT_EQ(more->earlier.size(), 3u);
 }
 
+TEST(ModelTaskTest, AModelOfAsManyRunsAsCanBeListedIsNoBaseAndTheSentenceSaysWhatToDo) {
+  const std::string directory = NewPath();
+  std::vector<StoredTraining> earlier;
+  for (int i = 0; i < 999; ++i) earlier.push_back({.config_text = absl::StrCat("run.seed = ", i, "\n"), .files = {}});
+  ASSERT_OK(WriteModelTask(Files(), directory, HeaderOf(rl::Config()), earlier));
+  const std::string text = ReadFile(Files(), directory + "/reprise.json", rl::kMostModelTaskBytes).value();
+  EXPECT_THAT(ReadTrainings(Files(), directory, {{std::string(rl::kModelTaskName), Sha256(text)}}).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("lists 1000 runs that trained the model, and no file lists more than 1000: train from "
+                                 "a model with fewer, or remove the file")));
+}
+
 TEST(ModelTaskTest, TheTrainingsOfAModelAreThoseOfTheFileThatWasDigested) {
   const std::string model = ModelOn("", "exact_match");
   ASSERT_OK_AND_ASSIGN(const std::vector<StoredTraining> none, ReadTrainings(Files(), model, {}));

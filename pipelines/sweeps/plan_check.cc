@@ -12,7 +12,7 @@
 #include "absl/strings/strip.h"
 #include "core/config/toml_reader.h"
 #include "core/status/check.h"
-#include "pipelines/sweeps/trial_name.h"
+#include "pipelines/sweeps/trials/trial_name.h"
 #include "rl/run/path_keys.h"
 
 namespace reprise {
@@ -42,6 +42,7 @@ std::optional<Labels> LabelsOfTrial(const StoredPlan& plan, const std::vector<st
                                     const PlannedTrial& trial) {
   std::vector<LabelPart> parts;
   for (const size_t k : trial.varied) {
+    if (trial.settings[k].empty()) continue;  // the trial does not read it
     std::optional<config::Value> value = ValueOf(trial.settings[k]);
     if (!value) return std::nullopt;
     parts.push_back({plan.axes[k], short_names[k], *std::move(value)});
@@ -109,15 +110,25 @@ struct Group {
   size_t first = 0, count = 0;
 };
 
+// The values of a key in a group, by their first trials. Where a key is not read because of another one ("") it has the
+// one value that it has elsewhere.
+std::map<std::string, size_t> PlacesOfValues(const StoredPlan& plan, const Group& group, size_t key) {
+  std::map<std::string, size_t> places;
+  for (size_t i = 0; i < group.count; ++i) {
+    const std::string& setting = plan.trials[group.first + i].settings[key];
+    if (!setting.empty()) places.emplace(setting, places.size());
+  }
+  return places;
+}
+
 // Whether the trials are all combinations of the values, the last key fastest.
 bool IsProduct(const StoredPlan& plan, const Group& group) {
   const PlannedTrial& head = plan.trials[group.first];
-  std::vector<std::map<std::string, size_t>> places;  // by key: those of its values, in the order of their first trials
+  std::vector<std::map<std::string, size_t>> places;  // by key
   size_t combinations = 1;
   for (const size_t k : head.varied) {
-    std::map<std::string, size_t>& of_key = places.emplace_back();
-    for (size_t i = 0; i < group.count; ++i) of_key.emplace(plan.trials[group.first + i].settings[k], of_key.size());
-    combinations *= of_key.size();
+    places.push_back(PlacesOfValues(plan, group, k));
+    combinations *= std::max<size_t>(1, places.back().size());
     if (combinations > group.count) return false;
   }
   if (combinations != group.count) return false;
@@ -125,8 +136,11 @@ bool IsProduct(const StoredPlan& plan, const Group& group) {
     const PlannedTrial& trial = plan.trials[group.first + i];
     if (trial.varied != head.varied) return false;
     size_t rest = i;
-    for (size_t axis = head.varied.size(); axis-- > 0; rest /= places[axis].size()) {
-      if (places[axis].at(trial.settings[head.varied[axis]]) != rest % places[axis].size()) return false;
+    for (size_t axis = head.varied.size(); axis-- > 0;) {
+      const std::string& setting = trial.settings[head.varied[axis]];
+      const size_t values = std::max<size_t>(1, places[axis].size());
+      if (setting.empty() ? values > 1 : places[axis].at(setting) != rest % values) return false;
+      rest /= values;
     }
   }
   return true;

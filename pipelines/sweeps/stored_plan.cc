@@ -16,7 +16,7 @@
 #include "core/json/json.h"
 #include "core/status/status_macros.h"
 #include "nlohmann/json.hpp"
-#include "pipelines/sweeps/trial_facts.h"
+#include "pipelines/sweeps/trials/trial_facts.h"
 #include "rl/config/config.h"
 #include "rl/run/input_files.h"
 #include "rl/run/path_keys.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -11,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/parallel/activity.h"
+#include "pipelines/sweeps/trials/trial_facts.h"
 
 namespace reprise {
 namespace {
@@ -26,7 +28,9 @@ struct EffectPairs {
 // of trials: numbers in their order, other values in that of their first trials.
 std::map<std::string, size_t> RanksOf(const StoredPlan& plan, size_t axis) {
   std::map<std::string, size_t> place;
-  for (const PlannedTrial& trial : plan.trials) place.emplace(trial.settings[axis], place.size());
+  for (const PlannedTrial& trial : plan.trials) {
+    if (!trial.settings[axis].empty()) place.emplace(trial.settings[axis], place.size());
+  }
   std::vector<std::tuple<double, size_t, std::string>> order;
   for (const auto& [value, of_first] : place) {
     double number = 0;
@@ -38,11 +42,75 @@ std::map<std::string, size_t> RanksOf(const StoredPlan& plan, size_t axis) {
   return place;
 }
 
-// What a trial has in common with those that differ only in the axis and in what it brings along.
-std::string BlockOf(const PlannedTrial& trial, const TrialFacts& facts, size_t axis, const std::string& metric) {
-  std::string block = absl::StrCat(trial.base, "\n", trial.problem, "\n", facts.rest, "\n", metric);
+// The keys that some trials read and others do not, because of another key: an axis, or one that was chosen. Trials of
+// which only one reads such a key do not differ in it: it is brought along by what makes it read.
+class PartlyRead {
+ public:
+  explicit PartlyRead(const SweepTable& table) : table_(table) {
+    const StoredPlan& plan = table.plan;
+    for (size_t k = 0; k < plan.axes.size(); ++k) {
+      is_axis_.push_back(std::any_of(plan.trials.begin(), plan.trials.end(),
+                                     [&](const PlannedTrial& trial) { return trial.settings[k].empty(); }));
+    }
+    std::set<std::string> chosen;
+    for (const TrialOutcome& outcome : table.outcomes) {
+      for (const auto& [key, value] : outcome.facts.rest) chosen.insert(key);
+    }
+    for (const std::string& key : chosen) {
+      const bool is_partly_read = std::any_of(table.outcomes.begin(), table.outcomes.end(), [&](const auto& outcome) {
+        return outcome.status == TrialStatus::kDone && !Reads(outcome.facts, key);
+      });
+      if (is_partly_read) keys_.insert(key);
+    }
+    for (const TrialOutcome& outcome : table.outcomes) values_.push_back(ValuesOf(outcome.facts));
+  }
+
+  bool IsAxis(size_t axis) const { return is_axis_[axis]; }
+  bool IsKey(const std::string& key) const { return keys_.contains(key); }
+
+  // Whether two trials have the same value of each such key, apart from `axis`, that both read.
+  bool AreEqual(size_t a, size_t b, size_t axis) const {
+    const PlannedTrial &first = table_.plan.trials[a], &second = table_.plan.trials[b];
+    for (size_t k = 0; k < is_axis_.size(); ++k) {
+      if (k == axis || !is_axis_[k] || first.settings[k].empty() || second.settings[k].empty()) continue;
+      if (first.settings[k] != second.settings[k]) return false;
+    }
+    for (size_t k = 0; k < keys_.size(); ++k) {
+      const auto &of_a = values_[a][k], &of_b = values_[b][k];
+      if (of_a && of_b && *of_a != *of_b) return false;
+    }
+    return true;
+  }
+
+ private:
+  // By key: the value that was chosen, "" for one that follows from others, and nullopt where it is not read.
+  std::vector<std::optional<std::string>> ValuesOf(const TrialFacts& facts) const {
+    const std::map<std::string, std::string> chosen(facts.rest.begin(), facts.rest.end());
+    std::vector<std::optional<std::string>> values;
+    for (const std::string& key : keys_) {
+      const auto found = chosen.find(key);
+      values.push_back(found != chosen.end() ? found->second : std::string());
+      if (!Reads(facts, key)) values.back().reset();
+    }
+    return values;
+  }
+
+  const SweepTable& table_;
+  std::vector<bool> is_axis_;
+  std::set<std::string> keys_;                                   // that no axis varies
+  std::vector<std::vector<std::optional<std::string>>> values_;  // by trial, then key
+};
+
+// What a trial has in common with those that differ only in the axis and in what it brings along, as far as all trials
+// read it.
+std::string BlockOf(const SweepTable& table, const PartlyRead& partly_read, size_t i, size_t axis) {
+  const PlannedTrial& trial = table.plan.trials[i];
+  std::string block = absl::StrCat(trial.base, "\n", trial.problem, "\n", table.scores[i].metric);
+  for (const auto& [key, value] : table.outcomes[i].facts.rest) {
+    if (!partly_read.IsKey(key)) absl::StrAppend(&block, "\n", key, " ", value);
+  }
   for (size_t k = 0; k < trial.settings.size(); ++k) {
-    if (k != axis) absl::StrAppend(&block, "\n", trial.settings[k]);
+    if (k != axis && !partly_read.IsAxis(k)) absl::StrAppend(&block, "\n", trial.settings[k]);
   }
   return block;
 }
@@ -73,23 +141,24 @@ class EffectRows {
 };
 
 // The pairs of the axis, in the order of the trials.
-std::vector<EffectPairs> PairsOf(const SweepTable& table, size_t axis) {
+std::vector<EffectPairs> PairsOf(const SweepTable& table, const PartlyRead& partly_read, size_t axis) {
   const std::map<std::string, size_t> ranks = RanksOf(table.plan, axis);
   const bool only_next = ranks.size() > kMostComparedAlike;
   EffectRows rows(table, axis);
   std::map<std::string, std::map<size_t, std::vector<size_t>>> trials_of_block;  // by rank
   for (size_t i = 0; i < table.plan.trials.size(); ++i) {
     MarkActivity();
-    if (!table.scores[i].value) continue;
-    const PlannedTrial& trial = table.plan.trials[i];
-    const size_t rank = ranks.at(trial.settings[axis]);
-    std::map<size_t, std::vector<size_t>>& block =
-        trials_of_block[BlockOf(trial, table.outcomes[i].facts, axis, table.scores[i].metric)];
+    const std::string& setting = table.plan.trials[i].settings[axis];
+    if (!table.scores[i].value || setting.empty()) continue;
+    const size_t rank = ranks.at(setting);
+    std::map<size_t, std::vector<size_t>>& block = trials_of_block[BlockOf(table, partly_read, i, axis)];
     std::vector<std::pair<size_t, size_t>> others;  // trial, rank
     const auto take = [&](auto begin, auto end) {
       for (auto of_rank = begin; of_rank != end; ++of_rank) {
         if (of_rank->first == rank) continue;
-        for (const size_t other : of_rank->second) others.emplace_back(other, of_rank->first);
+        for (const size_t other : of_rank->second) {
+          if (partly_read.AreEqual(i, other, axis)) others.emplace_back(other, of_rank->first);
+        }
       }
     };
     if (only_next) {
@@ -113,9 +182,10 @@ std::vector<EffectPairs> PairsOf(const SweepTable& table, size_t axis) {
 std::vector<EffectRow> EffectsOf(const SweepTable& table) {
   std::vector<EffectRow> rows;
   std::vector<double> p;
+  const PartlyRead partly_read(table);
   for (size_t axis = 0; axis < table.plan.axes.size(); ++axis) {
     if (table.plan.axes[axis] == "run.seed") continue;
-    for (const EffectPairs& each : PairsOf(table, axis)) {
+    for (const EffectPairs& each : PairsOf(table, partly_read, axis)) {
       MarkActivity();
       rows.push_back({.key = table.plan.axes[axis],
                       .first = each.first,

@@ -16,8 +16,8 @@
 #include "pipelines/stored/stored_run.h"
 #include "pipelines/sweeps/table_markdown.h"
 #include "pipelines/sweeps/table_streams.h"
-#include "pipelines/sweeps/trial_facts.h"
 #include "pipelines/sweeps/trial_outcome.h"
+#include "pipelines/sweeps/trials/trial_facts.h"
 
 namespace reprise {
 namespace {

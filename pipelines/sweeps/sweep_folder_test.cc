@@ -10,8 +10,8 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "pipelines/sweeps/sweep_plan.h"
-#include "pipelines/sweeps/trial_facts.h"
 #include "pipelines/sweeps/trial_remains.h"
+#include "pipelines/sweeps/trials/trial_facts.h"
 
 namespace reprise {
 namespace {

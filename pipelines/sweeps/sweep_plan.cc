@@ -22,8 +22,8 @@
 #include "core/status/status_macros.h"
 #include "kernels/math/scalar_math.h"
 #include "pipelines/sweeps/score_metric.h"
-#include "pipelines/sweeps/trial_facts.h"
-#include "pipelines/sweeps/trial_name.h"
+#include "pipelines/sweeps/trials/trial_facts.h"
+#include "pipelines/sweeps/trials/trial_name.h"
 #include "rl/config/unread_keys.h"
 #include "rl/config/workload_traits.h"
 #include "rl/run/path_keys.h"
@@ -314,18 +314,21 @@ void Planner::Name(const Combination& combination, const TrialFacts& facts, size
   config::FieldList fields;
   Visit(fields, trial->config.config);
   std::vector<Value> values;
+  std::vector<bool> is_in_scope;
   for (size_t k = 0; k < plan_.axes.size(); ++k) {
     const config::Field& field = **config::FindByName(plan_.axes[k], fields);
-    const bool is_read = field.IsInScope();
-    values.push_back(ValueOf(plan_.axes[k], combination, IsWord(plan_.axes[k]) ? field.Get() : facts.values[k]));
-    trial->settings.push_back(is_read ? config::Literal(values[k]) : "");
+    const bool is_word = IsWord(plan_.axes[k]);
+    is_in_scope.push_back(field.IsInScope());
+    values.push_back(ValueOf(plan_.axes[k], combination, is_word ? field.Get() : facts.values[k]));
+    trial->settings.push_back(!is_word ? facts.settings[k] : is_in_scope[k] ? config::Literal(values[k]) : "");
   }
   std::vector<LabelPart> parts;
   for (const Setting& setting : combination.from_grid) {
     const size_t k =
         static_cast<size_t>(std::find(plan_.axes.begin(), plan_.axes.end(), setting.key) - plan_.axes.begin());
-    if (trial->settings[k].empty()) continue;
+    if (!is_in_scope[k]) continue;
     trial->varied.push_back(k);
+    if (trial->settings[k].empty()) continue;
     parts.push_back({setting.key, short_names_[k], values[k]});
   }
   trial->named = combination.variant->name;

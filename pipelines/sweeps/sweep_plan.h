@@ -44,10 +44,11 @@ struct SweepPlan {
 // Reads the sweep file and everything that it names. `ranks` will share a trial at most. Every trial is checked as
 // `train` checks its run. InvalidArgument: those of ParseSweep, with file, line and column; two trials with the same
 // configuration; a --set of a key that the sweep varies; a metric that no trial can have; a trial whose configuration
-// is invalid, which the sentence names. `report` is called after each trial with the number of those that are planned and
-// that of all; a trial costs milliseconds, as all of its configuration is read and checked.
-absl::StatusOr<SweepPlan> PlanSweep(const std::string& path, const KeyEdits& edits, int64_t ranks,
-                                    absl::FunctionRef<void(int64_t, int64_t)> report = [](int64_t, int64_t) {});
+// is invalid, which the sentence names. `report` is called after each trial with the number of those that are planned
+// and that of all; a trial costs milliseconds, as all of its configuration is read and checked.
+absl::StatusOr<SweepPlan> PlanSweep(
+    const std::string& path, const KeyEdits& edits, int64_t ranks,
+    absl::FunctionRef<void(int64_t, int64_t)> report = [](int64_t, int64_t) {});
 
 }  // namespace reprise
 

@@ -11,8 +11,8 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "pipelines/sweeps/sweep_file.h"
-#include "pipelines/sweeps/trial_facts.h"
-#include "pipelines/sweeps/trial_name.h"
+#include "pipelines/sweeps/trials/trial_facts.h"
+#include "pipelines/sweeps/trials/trial_name.h"
 #include "rapidcheck/gtest.h"
 
 namespace reprise {

@@ -183,6 +183,9 @@ std::string Variants(const SweepTable& table) {
   return text;
 }
 
+// The value of a key, or what stands for that of one that is not read.
+std::string Setting(const std::string& value) { return value.empty() ? "-" : value; }
+
 // A key with a mark if the sweep's file does not vary it.
 std::string MarkedKey(const SweepTable& table, const std::string& key) {
   const std::vector<std::string>& axes = table.plan.axes;
@@ -210,7 +213,7 @@ std::string KeysOfProblem(const SweepTable& table, const std::vector<const KeyRo
   for (size_t i = 1; i < (by_key ? keys : variants).size(); ++i) {
     std::vector<std::string> cells = {by_key ? text_of(keys[i]) : variants[i]};
     for (size_t j = 1; j < (by_key ? variants : keys).size(); ++j) {
-      cells.push_back(by_key ? values[{keys[i], variants[j]}] : values[{keys[j], variants[i]}]);
+      cells.push_back(Setting(by_key ? values[{keys[i], variants[j]}] : values[{keys[j], variants[i]}]));
     }
     absl::StrAppend(&text, Line(cells));
   }
@@ -245,7 +248,7 @@ std::string Trials(const SweepTable& table) {
   for (size_t i = 0; i < table.outcomes.size(); ++i) {
     const TrialOutcome& outcome = table.outcomes[i];
     std::vector<std::string> cells = {table.plan.trials[i].name};
-    for (const std::string& value : table.plan.trials[i].settings) cells.push_back(value);
+    for (const std::string& value : table.plan.trials[i].settings) cells.push_back(Setting(value));
     cells.push_back(table.scores[i].value ? Number(*table.scores[i].value) : "-");
     cells.push_back(outcome.status == TrialStatus::kFailed ? absl::StrCat(outcome.code, ": ", outcome.sentence)
                                                            : outcome.run_digest.substr(0, 16));

@@ -13,7 +13,7 @@
 #include "core/io/file_system.h"
 #include "data/artifact/run_reader.h"
 #include "pipelines/sweeps/stored_plan.h"
-#include "pipelines/sweeps/trial_facts.h"
+#include "pipelines/sweeps/trials/trial_facts.h"
 
 namespace reprise {
 

@@ -213,7 +213,8 @@ absl::StatusOr<ResumePlan> Training::Plan() const {
   ResumePlan plan = {.stage = RunStage::kNone, .config = config_, .header = rl::HeaderOf(config_, parts_)};
   if (!files_.Stat(request_.output).ok()) return plan;
   // The files that training writes beside run.h5 also belong to a run, and must not be mixed with another's.
-  RETURN_IF_ERROR(RunWriter::CheckFree(files_, request_.output, {"model", "metrics.jsonl", "execution.jsonl"}));
+  RETURN_IF_ERROR(
+      RunWriter::CheckFree(files_, request_.output, {"model", "metrics.jsonl", "execution.jsonl", "config.json"}));
   return plan;
 }
 

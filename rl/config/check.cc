@@ -210,12 +210,6 @@ absl::Status CheckTurnRewards(const Config& config) {
 }
 
 absl::Status CheckActionKeys(const EnvironmentConfig& environment) {
-  const bool masks = environment.action_mask != "all";
-  if (ChecksActions(environment) && environment.name != "grid_navigation") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        masks ? "environment.action_mask action" : "environment.invalid_episodes drop",
-        " needs JSON actions, which only environment.name grid_navigation has: set it to ", masks ? "all" : "keep"));
-  }
   if (environment.min_action_tokens <= environment.max_action_tokens) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("environment.min_action_tokens ", environment.min_action_tokens,
                                                  " is more than environment.max_action_tokens ",

@@ -175,17 +175,8 @@ TEST(CheckConfigTest, ABaselineOverTheStepNeedsTwoCompletionsPerStep) {
 
 TEST(CheckConfigTest, ActionsAreCheckedWhereTheyAreJson) {
   Config config;
-  config.environment.name = "number_guess";
   config.algorithm.reward = "environment";
-  config.environment.action_mask = "action";
-  EXPECT_EQ(ErrorOf(config),
-            "environment.action_mask action needs JSON actions, which only environment.name grid_navigation has: "
-            "set it to all");
-  config.environment.action_mask = "all";
   config.environment.invalid_episodes = "drop";
-  EXPECT_EQ(ErrorOf(config),
-            "environment.invalid_episodes drop needs JSON actions, which only environment.name grid_navigation has: "
-            "set it to keep");
   config.environment.name = "grid_navigation";
   EXPECT_OK(CheckConfig(config, 1));
   config.environment.min_action_tokens = 101;

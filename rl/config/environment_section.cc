@@ -14,6 +14,7 @@ bool HasTools(const Config& config) {
 }
 
 constexpr absl::string_view kEnvironment = "an environment.name";
+constexpr absl::string_view kRooms = "environment.name grid_navigation";
 constexpr absl::string_view kChecks = "environment.action_mask action or environment.invalid_episodes drop";
 
 using config::Between;
@@ -24,9 +25,10 @@ constexpr int64_t kMostTokens = int64_t{1} << 24;
 // The keys of environments whose actions are JSON within text.
 void VisitActions(config::FieldList& list, EnvironmentConfig& environment, const Conditions& when) {
   list.Name(
-      "action_mask", environment.action_mask, {"all", "action"},
-      "grid_navigation: which of the policy's tokens are learned; all, or only those of the JSON action, while the "
-      "reasoning around it is masked as observations are.");
+          "action_mask", environment.action_mask, {"all", "action"},
+          "grid_navigation: which of the policy's tokens are learned; all, or only those of the JSON action, while the "
+          "reasoning around it is masked as observations are.")
+      .ReadIf(when(HasRooms), kRooms);
   list.Int("min_action_tokens", environment.min_action_tokens, Between(0, kMostTokens),
            "For action_mask and invalid_episodes: with fewer tokens the text's first object counts as the action only "
            "where it is valid or has an action's keys, and then with less confidence.")
@@ -36,13 +38,14 @@ void VisitActions(config::FieldList& list, EnvironmentConfig& environment, const
       .ReadIf(when(HasCheckedActions), kChecks);
   list.Name("invalid_episodes", environment.invalid_episodes, {"keep", "drop"},
             "grid_navigation: whether an episode with an action that is invalid, or not found in the policy's text, "
-            "is kept, or dropped from the loss and from the baseline of its group.");
+            "is kept, or dropped from the loss and from the baseline of its group.")
+      .ReadIf(when(HasRooms), kRooms);
 }
 
 void VisitObservations(config::FieldList& list, EnvironmentConfig& environment, const Conditions& when) {
   list.Name("observation", environment.observation, {"text", "features"},
             "grid_navigation: whether observations are words or numbers (docs/environments.md).")
-      .ReadIf(when(HasRooms), "environment.name grid_navigation");
+      .ReadIf(when(HasRooms), kRooms);
   list.Int("feature_bins", environment.feature_bins, Between(2, 65536),
            "The number of bins; numeric observations are written as the numbers of their bins.")
       .ReadIf(when([](const Config& config) {
@@ -90,7 +93,7 @@ void VisitKeys(config::FieldList& list, EnvironmentConfig& environment, const Co
               "environment.name countdown");
   list.Int("kinds", environment.kinds, Between(4, 10),
            "grid_navigation: kinds of objects in rooms, which are the choices of an answer.")
-      .ReadIf(when(HasRooms), "environment.name grid_navigation");
+      .ReadIf(when(HasRooms), kRooms);
   VisitActions(list, environment, when);
   VisitObservations(list, environment, when);
   VisitToolCalls(list, environment, when);

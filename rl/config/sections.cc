@@ -288,7 +288,8 @@ void Visit(FieldList& list, OptimizerConfig& optimizer, const Conditions& when) 
           "preset", optimizer.preset, {"", "phase_1", "phase_3", "phase_3_v1", "phase_5", "phase_6", "phase_7"},
           "Values of muon_grokfast under a name (docs/optimizers.md lists them), for this section's keys that are not "
           "set themselves, and for algorithm.beta; empty = none. What is stored are the values, not the name.")
-      .ReadIf(when(IsMuonGrokfast), kMuonGrokfast);
+      .ReadIf(when([](const Config& config) { return IsMuonGrokfast(config) && !config.optimizer.preset.empty(); }),
+              "optimizer.name muon_grokfast, which a preset sets where the name is not set");
   list.Double("learning_rate", optimizer.learning_rate, kLearningRate, "Step size before the schedule.");
   list.String(
       "learning_rate_factors", optimizer.learning_rate_factors,

@@ -56,6 +56,12 @@ TEST(UnreadKeysTest, RefusesKeysThatDecideNothingInThisRun) {
   EXPECT_EQ(MessageOf([](Config& c) { c.artifact.keep_checkpoints = 2; }),
             "artifact.keep_checkpoints is set, but nothing would read it: it needs artifact.checkpoint_every above 0, "
             "or run.extended_at; or remove it");
+  for (const auto& set : {+[](Config& c) { c.environment.action_mask = "action"; },
+                          +[](Config& c) { c.environment.invalid_episodes = "drop"; }}) {
+    EXPECT_THAT(MessageOf(set), HasSubstr("it needs environment.name grid_navigation; or remove it"));
+  }
+  EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.preset = "phase_1"; }),
+              HasSubstr("it needs optimizer.name muon_grokfast, which a preset sets where the name is not set; or"));
   EXPECT_THAT(MessageOf([](Config& c) { c.evaluation.split_seed = 7; }),
               HasSubstr("it needs evaluation.held_out_share above 0, or evaluation.path; or remove it"));
   EXPECT_THAT(MessageOf([](Config& c) { c.run.workload = "memory_agent", c.model.tie_word_embeddings = true; }),

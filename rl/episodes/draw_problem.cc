@@ -48,11 +48,7 @@ Split SplitByForm(absl::Span<const std::string> form_of_problem, uint64_t split_
 
 absl::StatusOr<ProblemSource> ProblemSource::Create(const Config& config, const models::Tokenizer& tokenizer) {
   ASSIGN_OR_RETURN(std::unique_ptr<Environment> environment, MakeEnvironment(config, nullptr));
-  data::TaskOptions options = {.min_length = config.data.min_length,
-                               .max_length = config.data.max_length,
-                               .alphabet_size = config.data.alphabet_size};
-  ASSIGN_OR_RETURN(options.kind, data::ParseTaskKind(config.data.task));
-  RETURN_IF_ERROR(data::ValidateTaskOptions(options));
+  ASSIGN_OR_RETURN(const data::TaskOptions options, TaskOptionsFrom(config.data));
   ASSIGN_OR_RETURN(ProblemForms forms, ProblemForms::Create(config, tokenizer));
   return ProblemSource(config, std::move(forms), std::move(environment), options);
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
 #include "rl/environments/environments.h"
@@ -17,7 +18,7 @@ absl::StatusOr<ProblemForms> ProblemForms::Create(const Config& config, const mo
     forms.environment_ = std::move(environment);
     return forms;
   }
-  ASSIGN_OR_RETURN(forms.kind_, data::ParseTaskKind(config.data.task));
+  ASSIGN_OR_RETURN(forms.options_, TaskOptionsFrom(config.data));
   forms.is_generated_ = true;
   return forms;
 }
@@ -25,7 +26,24 @@ absl::StatusOr<ProblemForms> ProblemForms::Create(const Config& config, const mo
 absl::StatusOr<std::string> ProblemForms::FormFor(absl::string_view prompt) const {
   ASSIGN_OR_RETURN(std::string read, PromptAsRead(rollout_, *tokenizer_, prompt));
   if (environment_ != nullptr) return environment_->CanonicalProblem(read);
-  return is_generated_ ? data::CanonicalProblem(kind_, read) : read;
+  return is_generated_ ? data::CanonicalProblem(options_.kind, read) : read;
+}
+
+// A tokenizer may change letters, as one that ignores case does: a prompt counts as it is read, and in lower case.
+bool ProblemForms::IsNeverDrawn(absl::string_view prompt) const {
+  if (!is_generated_ || rollout_.max_prompt_length > 0) return false;
+  const absl::StatusOr<std::string> read = PromptAsRead(rollout_, *tokenizer_, prompt);
+  const absl::string_view text = absl::StripAsciiWhitespace(prompt);
+  if (!read.ok() || absl::StripAsciiWhitespace(*read) != text) return false;
+  return !data::CanBePrompt(options_, absl::AsciiStrToLower(text));
+}
+
+absl::StatusOr<data::TaskOptions> TaskOptionsFrom(const DataConfig& config) {
+  data::TaskOptions options = {
+      .min_length = config.min_length, .max_length = config.max_length, .alphabet_size = config.alphabet_size};
+  ASSIGN_OR_RETURN(options.kind, data::ParseTaskKind(config.task));
+  RETURN_IF_ERROR(data::ValidateTaskOptions(options));
+  return options;
 }
 
 std::string WarningOfFewProblems(const EvaluationConfig& evaluation, size_t different, int64_t drawn) {

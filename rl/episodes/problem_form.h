@@ -28,6 +28,11 @@ class ProblemForms {
   // makes equal have the same. Pure. Errors as Tokenizer::Encode.
   absl::StatusOr<std::string> FormFor(absl::string_view prompt) const;
 
+  // Returns whether it is certain that the configuration draws no problem with this prompt: another task, or other
+  // lengths or letters. False where that is not known: of environments that make their own problems, of files, and of
+  // prompts that the policy reads in another form. Pure.
+  bool IsNeverDrawn(absl::string_view prompt) const;
+
  private:
   ProblemForms(const RolloutConfig& rollout, const models::Tokenizer& tokenizer)
       : rollout_(rollout), tokenizer_(&tokenizer) {}
@@ -35,9 +40,12 @@ class ProblemForms {
   RolloutConfig rollout_;
   const models::Tokenizer* tokenizer_;
   std::unique_ptr<Environment> environment_;  // of one that makes its own tasks; else null
-  data::TaskKind kind_ = data::TaskKind::kReverse;
-  bool is_generated_ = false;  // by that kind of task
+  data::TaskOptions options_;
+  bool is_generated_ = false;  // by that task
 };
+
+// Returns the options of data.task. InvalidArgument, naming the key, for values that it does not have.
+absl::StatusOr<data::TaskOptions> TaskOptionsFrom(const DataConfig& config);
 
 // Returns a warning where the problems that are held out of drawn ones are so few that an evaluation of them says
 // little about others; empty: none. `different`: how many of the evaluation's problems differ in what decides their

@@ -54,6 +54,26 @@ TEST(ProblemFormsTest, OfAFileAreItsPrompts) {
   EXPECT_EQ(FormFor(config, "cab="), "cab=");
 }
 
+TEST(ProblemFormsTest, APromptOfAnotherTaskOrLengthIsNeverDrawn) {
+  const auto is_never_drawn = [](const Config& config, const std::string& prompt) {
+    return ProblemForms::Create(config, Ascii())->IsNeverDrawn(prompt);
+  };
+  Config config = TaskNamed("sort");
+  EXPECT_FALSE(is_never_drawn(config, "cab="));
+  EXPECT_FALSE(is_never_drawn(config, " CAB= ")) << "a tokenizer may ignore case and spaces";
+  EXPECT_TRUE(is_never_drawn(config, "1+2="));
+  EXPECT_TRUE(is_never_drawn(config, "abcabc="));
+  EXPECT_FALSE(is_never_drawn(config, "\x01\xc3\xa9=")) << "read in another form";
+  config.rollout.max_prompt_length = 3;
+  EXPECT_FALSE(is_never_drawn(config, "abcabc=")) << "of a cut prompt the end alone is known";
+  config = TaskNamed("sort");
+  config.data.path = "problems.jsonl";
+  EXPECT_FALSE(is_never_drawn(config, "1+2=")) << "a file may have any";
+  config.data.path.clear();
+  config.environment.name = "countdown";
+  EXPECT_FALSE(is_never_drawn(config, "1+2="));
+}
+
 TEST(ProblemFormsTest, AreOfWhatThePolicyReads) {
   Config config = TaskNamed("sort");
   config.rollout.max_prompt_length = 3;

@@ -138,6 +138,24 @@ TEST(EarlierRunsTest, AModelThatWasNotTrainedHasUsedNoProblem) {
   ExpectSaysOfAll(TrainOn(TrainTinyRun({"run.steps=0"}) + "/model"), "");
 }
 
+// With and without a share of its own: nothing was trained on, so everything is held out.
+TEST(EarlierRunsTest, ARunThatMadeNoStepIsEvaluatedOnAnyProblemsAndAllAreHeldOut) {
+  const std::string first = TrainTinyRun({"run.steps=0"}) + "/model";
+  EXPECT_TRUE(Evaluated(first, {}).held_out);
+  EXPECT_TRUE(Evaluated(first, {"--set", kShare}).held_out);
+  // Its model's weights are those of the base, which was trained.
+  const Generation second = TrainOn(TrainTinyRun() + "/model", {"run.steps=0", "evaluation.every=0"});
+  EXPECT_THAT(Evaluated(second.model(), {"--set", kShare}).remark, HasSubstr(kMayHaveUsed));
+}
+
+// The words of another length, or another task, cannot be among those that the earlier run drew.
+TEST(EarlierRunsTest, ProblemsThatTheEarlierRunCannotHaveDrawnAreHeldOut) {
+  const std::string first = TrainTinyRun({"data.max_length=2"}) + "/model";
+  ExpectSaysOfAll(TrainOn(first, {kShare, "data.min_length=3", "data.max_length=4"}), "");
+  ExpectSaysOfAll(TrainOn(first, {kShare, "data.task=addition"}), "");
+  ExpectSaysOfAll(TrainOn(first, {kShare, "data.min_length=2", "data.max_length=2"}), kHeldOutNone);
+}
+
 std::string Problems(int begin, int end) {
   std::string lines;
   for (int i = begin; i < end; ++i) {

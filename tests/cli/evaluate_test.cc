@@ -281,9 +281,12 @@ TEST(EvaluateTest, ForAModelTheProblemsOfTheConfigurationAreCompared) {
       RunVerb("evaluate", flags).err,
       HasSubstr("warning: the prompts of 2 of these 6 problems are in data.path too, so they are not held out"));
   std::filesystem::remove(train);
-  EXPECT_EQ(JsonOf("evaluate", flags, 0)["held_out"], false) << "its run may have drawn them";
+  EXPECT_EQ(JsonOf("evaluate", flags, 0)["held_out"], true) << "its run drew words, which these are not";
+  std::vector<std::string> on_words = flags;
+  on_words[4] = WriteFile(files, "words.jsonl", R"({"prompt": "abc=", "answer": "cba"})");
+  EXPECT_EQ(JsonOf("evaluate", on_words, 0)["held_out"], false) << "its run may have drawn it";
   std::filesystem::remove(flags[0] + "/reprise.json");
-  EXPECT_EQ(JsonOf("evaluate", flags, 0)["held_out"], true) << "as far as is known";
+  EXPECT_EQ(JsonOf("evaluate", on_words, 0)["held_out"], true) << "as far as is known";
 }
 
 // Evaluates a model on a configuration's problems, without samples.
@@ -307,13 +310,15 @@ TEST(EvaluateTest, ASplitOfAConfigurationIsComparedWithThatOfTheModelsRun) {
     return EvaluateOn(model, config, {"evaluation.num_prompts=9", "evaluation.held_out_share=0.3", set});
   };
   // Lengths and letters of the drawn problems do not change which of them are held out.
-  for (const char* set : {"run.seed=5", "evaluation.held_out_share=0.2", "data.max_length=4", "data.alphabet_size=9"}) {
+  // No sum is among the words that it drew.
+  for (const char* set : {"run.seed=5", "evaluation.held_out_share=0.2", "data.max_length=4", "data.alphabet_size=9",
+                          "data.task=\"addition\""}) {
     const ProcessResult result = evaluate(set);
     EXPECT_TRUE(IsHeldOut(result)) << set;
     EXPECT_THAT(result.err, Not(HasSubstr("held out"))) << set;
   }
   for (const char* set : {"evaluation.split_seed=7", "evaluation.held_out_share=0.9", "data.task=\"sort\"",
-                          "data.task=\"addition\"", "rollout.max_prompt_length=2"}) {
+                          "rollout.max_prompt_length=2"}) {
     const ProcessResult result = evaluate(set);
     EXPECT_FALSE(IsHeldOut(result)) << set;
     EXPECT_THAT(result.err, HasSubstr("warning: these problems are not called held out: the run that wrote the model "

@@ -83,6 +83,17 @@ TEST(SweepFolderTest, ARunThatWasStoppedBeforeItsLastStepIsNoTrial) {
   EXPECT_EQ(pass.exit_code, 0) << "a file among the trials is no run: " << pass.err;
 }
 
+TEST(SweepFolderTest, OptionsThatNoTrialCanHaveAreRefused) {
+  const std::string directory = MakeDirectory();
+  WriteFile(directory, "plan.json", "{}");
+  EXPECT_THAT(
+      RunVerb("reproduce", {directory, "--init-from", "x"}),
+      FailsWith("reproduce", 64,
+                absl::StrCat("--init-from x: ", directory,
+                             " is the folder of a sweep, whose trials begin with no other run's weights: remove "
+                             "the option")));
+}
+
 TEST(SweepFolderTest, ATrialThatEvaluationsEndedIsWhole) {
   const std::string file = WriteSweep(
       "config = \"bandit.toml\"\n[settings]\nevaluation.every = 1\nevaluation.early_stopping_patience = 1\n"

@@ -1,5 +1,5 @@
-#ifndef PIPELINES_SWEEPS_TRIAL_NAME_H_
-#define PIPELINES_SWEEPS_TRIAL_NAME_H_
+#ifndef PIPELINES_SWEEPS_TRIALS_TRIAL_NAME_H_
+#define PIPELINES_SWEEPS_TRIALS_TRIAL_NAME_H_
 
 // Names of trials and of what is compared: short, readable, and made of letters, digits, '.', '-' and '_' only, so that
 // they are names of folders everywhere.
@@ -42,4 +42,4 @@ std::string TrialName(int64_t index, int64_t trials, const std::string& label);
 
 }  // namespace reprise
 
-#endif  // PIPELINES_SWEEPS_TRIAL_NAME_H_
+#endif  // PIPELINES_SWEEPS_TRIALS_TRIAL_NAME_H_

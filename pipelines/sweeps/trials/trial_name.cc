@@ -1,4 +1,4 @@
-#include "pipelines/sweeps/trial_name.h"
+#include "pipelines/sweeps/trials/trial_name.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-#ifndef PIPELINES_SWEEPS_TRIAL_FACTS_H_
-#define PIPELINES_SWEEPS_TRIAL_FACTS_H_
+#ifndef PIPELINES_SWEEPS_TRIALS_TRIAL_FACTS_H_
+#define PIPELINES_SWEEPS_TRIALS_TRIAL_FACTS_H_
 
 // What a sweep says of a trial, derived from the configuration that the trial's run stores and from the digests of the
 // files that it read: the plan is made of it, and compared with it when a sweep is verified.
@@ -21,18 +21,21 @@ namespace reprise {
 
 struct TrialFacts {
   int64_t seed = 0;
-  std::string config_sha256;               // of the configuration's text, hexadecimal
-  std::string problem;                     // a digest: only trials with the same one can be compared
-  std::string identity;                    // a digest: of all but run.seed; those of a variant have the same one
-  std::string rest;                        // a digest: of all that the axes do not vary, nor bring along
+  std::string config_sha256;  // of the configuration's text, hexadecimal
+  std::string problem;        // a digest: only trials with the same one can be compared
+  std::string identity;       // a digest: of all but run.seed; those of a variant have the same one
+  // By key: what was chosen and is neither varied by the axes nor brought along by their names; the value as a literal,
+  // or the digest of a path's files.
+  std::vector<std::pair<std::string, std::string>> rest = {};
   std::vector<config::Value> values = {};  // by axis
   // By axis: the value as a TOML literal; "" if the trial does not read it, and where a run does not store the value:
   // of a path there is the digest of its files instead, "sha256:" and twelve digits.
   std::vector<std::string> settings = {};
-  // The keys with another value than their default, run.seed left out, by key: the value as a literal, or the digest of
-  // a path's files.
+  // The keys that the trial reads and that have another value than their default, run.seed left out, by key: the value
+  // as a literal, or the digest of a path's files.
   std::vector<std::pair<std::string, std::string>> keys = {};
-  int64_t steps = 0;  // of training that the run has, unless one of these ends it before
+  std::vector<bool> is_read = {};  // by the semantic keys, in the order of their names; see Reads
+  int64_t steps = 0;               // of training that the run has, unless one of these ends it before
   std::vector<rl::EarlyEnd> ends = {};
 };
 
@@ -57,7 +60,10 @@ bool IsWord(absl::string_view axis);
 // word of the sweep's file is free.
 bool IsSetting(absl::string_view axis, const std::string& planned, const std::string& derived);
 
-// Returns the value of one of the facts' keys, or its default, as a literal.
+// Returns whether the trial reads the key.
+bool Reads(const TrialFacts& facts, const std::string& key);
+
+// Returns the value of one of the facts' keys, or its default, as a literal; "" where the trial does not read it.
 std::string ValueOfKey(const TrialFacts& facts, const std::string& key);
 
 // Returns the keys that have different values in two trials, ascending.
@@ -65,4 +71,4 @@ std::vector<std::string> DifferingKeys(const TrialFacts& a, const TrialFacts& b)
 
 }  // namespace reprise
 
-#endif  // PIPELINES_SWEEPS_TRIAL_FACTS_H_
+#endif  // PIPELINES_SWEEPS_TRIALS_TRIAL_FACTS_H_

@@ -1,4 +1,4 @@
-#include "pipelines/sweeps/trial_facts.h"
+#include "pipelines/sweeps/trials/trial_facts.h"
 
 #include <string>
 #include <vector>
@@ -38,6 +38,19 @@ TEST(TrialFactsTest, TrialsThatDifferInAnAxisHaveTheSameRestAndProblemWhateverKe
     EXPECT_NE(a.rest, other.rest) << key;
     EXPECT_NE(a.problem, other.problem) << key;
   }
+}
+
+TEST(TrialFactsTest, AKeyThatAnotherMakesUnreadHasNoValue) {
+  const TrialFacts constant = FactsWith({"optimizer.schedule=constant"}, "optimizer.min_lr_rate");
+  const TrialFacts falling = FactsWith({"optimizer.min_lr_rate=0.1"}, "optimizer.min_lr_rate");
+  EXPECT_EQ(constant.settings[0], "");
+  EXPECT_EQ(falling.settings[0], "0.1");
+  EXPECT_FALSE(Reads(constant, "optimizer.min_lr_rate"));
+  EXPECT_TRUE(Reads(falling, "optimizer.min_lr_rate"));
+  EXPECT_EQ(ValueOfKey(constant, "optimizer.min_lr_rate"), "");
+  EXPECT_EQ(ValueOfKey(falling, "optimizer.min_lr_rate"), "0.1");
+  EXPECT_EQ(ValueOfKey(constant, "optimizer.beta1"), "0.9") << "a default that is read";
+  EXPECT_EQ(ValueOfKey(constant, "quiet_star.counted"), "") << "a key of another workload";
 }
 
 }  // namespace

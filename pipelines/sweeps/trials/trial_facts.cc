@@ -1,4 +1,4 @@
-#include "pipelines/sweeps/trial_facts.h"
+#include "pipelines/sweeps/trials/trial_facts.h"
 
 #include <algorithm>
 #include <map>
@@ -115,19 +115,21 @@ std::string Lines(const std::string& text, const IsWanted& is_wanted) {
 }
 
 // Which keys a text has, and the algorithm's own values in it, may follow from an axis: the rest is what was chosen.
-std::string RestOf(const std::string& text, const rl::Config& config, absl::Span<const ExternalFile> files,
-                   absl::Span<const std::string> axes) {
-  const std::vector<std::string> keys = rl::ChosenKeys(config);
-  const std::set<std::string> chosen(keys.begin(), keys.end());
+std::vector<std::pair<std::string, std::string>> RestOf(rl::Config& config, absl::Span<const ExternalFile> files,
+                                                        absl::Span<const std::string> axes) {
   const auto is_of_rest = [&](const std::string& key) {
     return std::none_of(axes.begin(), axes.end(),
                         [&](const std::string& axis) { return axis == key || IsBroughtBy(axis, key); });
   };
-  std::string rest = Lines(text, [&](const std::string& key) { return chosen.contains(key) && is_of_rest(key); });
-  for (const rl::PathKey& key : rl::PathKeys()) {
-    if (is_of_rest(absl::StrCat(key.section, ".", key.key))) absl::StrAppend(&rest, DigestText(FilesOf(key, files)));
+  std::map<std::string, std::string> literals = LiteralsOf(config), rest;
+  for (const std::string& key : rl::ChosenKeys(config)) {
+    if (const auto found = literals.find(key); found != literals.end() && is_of_rest(key)) rest.insert(*found);
   }
-  return ToHex(Sha256(rest));
+  for (const rl::PathKey& path : rl::PathKeys()) {
+    const std::string key = absl::StrCat(path.section, ".", path.key), digest = PathDigest(path, files);
+    if (!digest.empty() && is_of_rest(key)) rest[key] = digest;
+  }
+  return {rest.begin(), rest.end()};
 }
 
 void SetSettings(rl::Config& config, absl::Span<const ExternalFile> files, absl::Span<const std::string> axes,
@@ -138,9 +140,12 @@ void SetSettings(rl::Config& config, absl::Span<const ExternalFile> files, absl:
     const config::Field& field = **config::FindByName(axis, fields);
     facts->values.push_back(field.Get());
     std::string& setting = facts->settings.emplace_back();
-    if (!field.IsInScope() || axis == kPreset) continue;
     const rl::PathKey* const path = rl::FindPathKey(axis);
-    setting = path == nullptr ? config::Literal(field.Get()) : PathDigest(*path, files);
+    if (path != nullptr) {  // a stored configuration lacks it, and so may not say what reads it
+      if (field.IsInScope()) setting = PathDigest(*path, files);
+    } else if (axis != kPreset && field.FirstUnmet() == nullptr) {
+      setting = config::Literal(field.Get());
+    }
   }
 }
 
@@ -148,14 +153,18 @@ void SetKeys(rl::Config& config, absl::Span<const ExternalFile> files, TrialFact
   config::FieldList fields;
   Visit(fields, config);
   std::map<std::string, std::string> set;  // in the order of their names
+  std::map<std::string, bool> is_read;
   for (const config::Field& field : fields.fields()) {
     const std::string key = field.Name();
-    if (field.kind != config::Kind::kSemantic || key == kSeed || !field.IsInScope()) continue;
+    if (field.kind != config::Kind::kSemantic) continue;
     const rl::PathKey* const path = rl::FindPathKey(key);
+    is_read[key] = path != nullptr ? field.IsInScope() : field.FirstUnmet() == nullptr;
+    if (key == kSeed || !is_read[key]) continue;
     const std::string literal = path == nullptr ? config::Literal(field.Get()) : PathDigest(*path, files);
     if (literal != Defaults().at(key) && !(path != nullptr && literal.empty())) set[key] = literal;
   }
   facts->keys.assign(set.begin(), set.end());
+  for (const auto& [key, is] : is_read) facts->is_read.push_back(is);
 }
 
 }  // namespace
@@ -197,7 +206,7 @@ absl::StatusOr<TrialFacts> FactsOf(const std::string& text, absl::Span<const Ext
                       .config_sha256 = ToHex(Sha256(text)),
                       .problem = ProblemOf(text, files),
                       .identity = {},
-                      .rest = RestOf(text, config, files, axes)};
+                      .rest = RestOf(config, files, axes)};
   const std::string of_variant = Lines(text, [](const std::string& key) { return key != kSeed; });
   facts.identity = ToHex(Sha256(absl::StrCat(of_variant, DigestText(files))));
   SetSettings(config, files, axes, &facts);
@@ -207,12 +216,18 @@ absl::StatusOr<TrialFacts> FactsOf(const std::string& text, absl::Span<const Ext
   return facts;
 }
 
+bool Reads(const TrialFacts& facts, const std::string& key) {
+  const auto known = Defaults().find(key);
+  if (known == Defaults().end() || facts.is_read.empty()) return known != Defaults().end();
+  return facts.is_read.at(static_cast<size_t>(std::distance(Defaults().begin(), known)));
+}
+
 std::string ValueOfKey(const TrialFacts& facts, const std::string& key) {
+  if (!Reads(facts, key)) return "";
   const auto found =
       std::find_if(facts.keys.begin(), facts.keys.end(), [&](const auto& each) { return each.first == key; });
   if (found != facts.keys.end()) return found->second;
-  const auto known = Defaults().find(key);
-  return known == Defaults().end() ? "" : known->second;
+  return Defaults().at(key);
 }
 
 std::vector<std::string> DifferingKeys(const TrialFacts& a, const TrialFacts& b) {
