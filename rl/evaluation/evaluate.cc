@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/comm/agree.h"
-#include "core/comm/collectives.h"
+#include "core/comm/gather_rows.h"
 #include "core/digest/sha256.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
@@ -15,7 +15,6 @@
 #include "rl/gradient/step_loss.h"
 #include "rl/policy/decoder/decoder_policy.h"
 #include "rl/record/completions/record_turns.h"
-#include "rl/record/wire.h"
 #include "rl/reward/reward.h"
 #include "rl/workload/workload.h"
 
@@ -142,17 +141,8 @@ absl::StatusOr<Evaluation> Evaluate(const Evaluator& evaluator, const std::vecto
   const int64_t end = FirstPromptOfShard(count, comm.size(), comm.rank() + 1);
   const std::vector<TaskRecord> own(tasks.begin() + begin, tasks.begin() + end);
   ASSIGN_OR_RETURN(Evaluation mine, AgreeOk(comm, ScoreHere(evaluator, own, options)));
-  WireWriter writer;
-  writer.PutArray(mine.score_P);
-  ASSIGN_OR_RETURN(const std::vector<std::string> of_ranks, AllgatherBytes(comm, writer.bytes()));
-  Evaluation all;
-  all.replies = std::move(mine.replies);
-  for (const std::string& bytes : of_ranks) {
-    WireReader reader(bytes);
-    const std::vector<ProblemScore> scores = reader.GetArray<ProblemScore>();
-    all.score_P.insert(all.score_P.end(), scores.begin(), scores.end());
-  }
-  return all;
+  ASSIGN_OR_RETURN(mine.score_P, AllgatherRows(comm, std::move(mine.score_P)));
+  return mine;
 }
 
 }  // namespace reprise::rl

@@ -7,13 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/comm/agree.h"
-#include "core/comm/collectives.h"
+#include "core/comm/gather_rows.h"
 #include "core/parallel/activity.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
 #include "rl/record/bounds.h"
-#include "rl/record/wire.h"
 
 namespace reprise::rl {
 namespace {
@@ -143,10 +142,17 @@ int64_t StepGradient::activation_bytes() const {
   return bytes;
 }
 
+// The sums of squares of the blocks of a unit, which its owner computes.
+struct UnitSquares {
+  int64_t unit = 0;
+  std::vector<double> sum_of_block = {};
+
+  void ForEachMember(auto visit) { visit(unit), visit(sum_of_block); }
+};
+
 // Sums the squares of all blocks of all units, which their owners send, in one fixed tree.
 absl::StatusOr<double> StepGradient::Norm() {
   std::vector<std::vector<double>> blocks(units_.size());
-  WireWriter mine;
   Communicator& owners = exchange_.comm();
   const absl::Span<const Piece> pieces = exchange_.ownership().PiecesOf(owners.rank());
   std::vector<std::vector<double>> sums_of(pieces.size());
@@ -155,17 +161,10 @@ absl::StatusOr<double> StepGradient::Norm() {
     sums_of[i].resize(static_cast<size_t>(kernels::SumBlocks(pieces[i].size)));
     kernels::SumOfSquaresByBlock(pieces[i].size, reduced().data() + pieces[i].offset, sums_of[i].data());
   });
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    mine.Put<int64_t>(pieces[i].tensor);
-    mine.PutArray(sums_of[i]);
-  }
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(owners, mine.bytes()));
-  for (const std::string& bytes : all) {
-    for (WireReader reader(bytes); !reader.done();) {
-      const size_t unit = static_cast<size_t>(reader.Get<int64_t>());
-      blocks[unit] = reader.GetArray<double>();
-    }
-  }
+  std::vector<UnitSquares> mine;
+  for (size_t i = 0; i < pieces.size(); ++i) mine.push_back({pieces[i].tensor, std::move(sums_of[i])});
+  ASSIGN_OR_RETURN(std::vector<UnitSquares> all, AllgatherRows(owners, std::move(mine)));
+  for (UnitSquares& squares : all) blocks[squares.unit] = std::move(squares.sum_of_block);
   std::vector<double> sums;
   for (size_t unit = 0; unit < units_.size(); ++unit) {
     for (double sum : blocks[unit]) {
@@ -186,24 +185,20 @@ absl::Status StepGradient::AddResults(const std::vector<PassResult>& shards, boo
                                       GradientResult* result) {
   if (clips_attention) {
     for (const PassResult& shard : shards) KeepLargest(shard.largest_logits, &result->largest_logits);
-    WireWriter largest;
-    largest.PutArray(result->largest_logits);
-    ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm_, largest.bytes()));
-    for (const std::string& bytes : all) KeepLargest(WireReader(bytes).GetArray<float>(), &result->largest_logits);
+    ASSIGN_OR_RETURN(const std::vector<std::vector<float>> of_rank,
+                     AllgatherRows(comm_, std::vector<std::vector<float>>{result->largest_logits}));
+    for (const std::vector<float>& largest : of_rank) KeepLargest(largest, &result->largest_logits);
   }
-  WireWriter mine;
+  std::vector<std::vector<double>> mine;
   for (const PassResult& shard : shards) {
     result->counts += shard.counts;
-    mine.PutArray(shard.sum_M);
+    mine.push_back(shard.sum_M);
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm_, mine.bytes()));
+  ASSIGN_OR_RETURN(const std::vector<std::vector<double>> sum_SM, AllgatherRows(comm_, std::move(mine)));
   std::vector<std::vector<double>> by_term;
-  for (const std::string& bytes : all) {
-    for (WireReader reader(bytes); !reader.done();) {
-      const std::vector<double> shard = reader.GetArray<double>();
-      by_term.resize(shard.size());
-      for (size_t m = 0; m < shard.size(); ++m) by_term[m].push_back(shard[m]);
-    }
+  for (const std::vector<double>& sum_M : sum_SM) {
+    by_term.resize(sum_M.size());
+    for (size_t m = 0; m < sum_M.size(); ++m) by_term[m].push_back(sum_M[m]);
   }
   for (const std::vector<double>& terms : by_term) result->sum_M.push_back(kernels::TreeSum(terms));
   return absl::OkStatus();

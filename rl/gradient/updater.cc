@@ -6,11 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/comm/agree.h"
-#include "core/comm/collectives.h"
+#include "core/comm/gather_rows.h"
 #include "core/digest/sha256_batch.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "rl/record/wire.h"
 #include "rl/schedule/gradient_clip.h"
 
 namespace reprise::rl {
@@ -91,6 +90,15 @@ absl::Status Updater::DamageOf(double learning_rate, absl::string_view rate_key)
                                           rate_key, " (", learning_rate, " in this step), or ", damage->remedy));
 }
 
+namespace {
+
+struct UnitDigests {
+  int64_t unit;
+  Digest gradient, weights;
+};
+
+}  // namespace
+
 absl::StatusOr<Updater::Digests> Updater::DigestTensors() {
   const absl::Span<const Piece> mine = exchange_.ownership().PiecesOf(comm_.rank());
   std::vector<absl::Span<const std::byte>> tensors_of_mine;  // all gradients, then all weights
@@ -101,21 +109,16 @@ absl::StatusOr<Updater::Digests> Updater::DigestTensors() {
     }
   }
   const std::vector<Digest> digests = Sha256Batch(tensors_of_mine, pool_);
-  WireWriter writer;
+  std::vector<UnitDigests> rows;
   for (size_t i = 0; i < mine.size(); ++i) {
-    writer.Put<int64_t>(mine[i].tensor);
-    writer.Put(digests[i]);
-    writer.Put(digests[mine.size() + i]);
+    rows.push_back({mine[i].tensor, digests[i], digests[mine.size() + i]});
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, GatherBytes(comm_, 0, writer.bytes()));
+  ASSIGN_OR_RETURN(const std::vector<UnitDigests> all, GatherRows(comm_, 0, std::move(rows)));
   if (comm_.rank() != 0) return Digests();
   std::vector<Digest> gradient(units_.size()), weights(units_.size());
-  for (const std::string& bytes : all) {
-    for (WireReader reader(bytes); !reader.done();) {
-      const size_t unit = static_cast<size_t>(reader.Get<int64_t>());
-      gradient[unit] = reader.Get<Digest>();
-      weights[unit] = reader.Get<Digest>();
-    }
+  for (const UnitDigests& of : all) {
+    gradient[of.unit] = of.gradient;
+    weights[of.unit] = of.weights;
   }
   const size_t tensors = policy_.layout().specs.size();
   return Digests{TensorDigests(units_, gradient, tensors), TensorDigests(units_, weights, tensors)};

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "core/comm/collectives.h"
+#include "core/comm/gather_rows.h"
 #include "core/status/status_macros.h"
 #include "rl/loss/loss_metrics.h"
 #include "rl/loss/sequence.h"
 #include "rl/record/decisions.h"
-#include "rl/record/wire.h"
 
 namespace reprise::rl {
 namespace {
@@ -107,20 +107,15 @@ absl::StatusOr<double> EntropyThreshold(double top_entropy_quantile, const Signa
                [&](int64_t episode, absl::Span<const float>, absl::Span<const float> entropy_T) {
                  entropy_NT[episode].assign(entropy_T.begin(), entropy_T.end());
                });
-  WireWriter mine;
+  std::vector<double> mine;
   for (size_t i = 0; i < entropy_NT.size(); ++i) {
     const EpisodeRecord& episode = batch.episode_N[i];
     if (signal_N[batch.shape.PlaceOf(episode)].masked) continue;
-    mine.PutArray(
-        Counted(entropy_NT[i], minibatch.part.has_decisions() ? minibatch.MaskOf(i) : episode.decisions.learned_T));
+    const std::vector<double> counted =
+        Counted(entropy_NT[i], minibatch.part.has_decisions() ? minibatch.MaskOf(i) : episode.decisions.learned_T);
+    mine.insert(mine.end(), counted.begin(), counted.end());
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(tools->parts.comm, mine.bytes()));
-  std::vector<double> entropies;
-  for (const std::string& bytes : all) {
-    for (WireReader reader(bytes); !reader.done();) {
-      for (double entropy : reader.GetArray<double>()) entropies.push_back(entropy);
-    }
-  }
+  ASSIGN_OR_RETURN(const std::vector<double> entropies, AllgatherRows(tools->parts.comm, std::move(mine)));
   return TopEntropyThreshold(entropies, top_entropy_quantile);
 }
 
@@ -223,14 +218,7 @@ absl::StatusOr<double> ApproxKlOfMinibatch(Communicator& comm, const StepShape& 
     const std::optional<size_t> at = OwnIndexOf(n, shape, outcome_N.size());
     if (at) mine.push_back(outcome_N[*at].metrics);
   }
-  WireWriter writer;
-  writer.PutArray(mine);
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, writer.bytes()));
-  std::vector<SequenceLossMetrics> metrics_N;
-  for (const std::string& bytes : all) {
-    const std::vector<SequenceLossMetrics> more = WireReader(bytes).GetArray<SequenceLossMetrics>();
-    metrics_N.insert(metrics_N.end(), more.begin(), more.end());
-  }
+  ASSIGN_OR_RETURN(const std::vector<SequenceLossMetrics> metrics_N, AllgatherRows(comm, std::move(mine)));
   return ApproxKl(metrics_N);
 }
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/comm/collectives.h"
+#include "core/comm/wire.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "rl/record/wire.h"
 
 namespace reprise::rl {
 namespace {

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
-#include <string>
+#include <utility>
 #include <vector>
 
-#include "core/comm/collectives.h"
+#include "core/comm/gather_rows.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
 #include "rl/advantage/leave_one_out.h"
@@ -13,7 +13,6 @@
 #include "rl/config/workload_traits.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/learner/stages.h"
-#include "rl/record/wire.h"
 #include "rl/schedule/learning_rate.h"
 
 namespace reprise::rl {
@@ -23,15 +22,11 @@ namespace {
 // policy that sampled and the reference.
 absl::StatusOr<KlState> NextKl(const StepBatch& batch, const std::vector<EpisodeSignal>& signal_N,
                                const StepTools& tools, const KlState& state) {
-  WireWriter mine;
+  std::vector<double> mine;
   for (const EpisodeRecord& episode : batch.episode_N) {
-    if (!signal_N[batch.shape.PlaceOf(episode)].masked) mine.Put(SequenceDivergence(episode));
+    if (!signal_N[batch.shape.PlaceOf(episode)].masked) mine.push_back(SequenceDivergence(episode));
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(tools.parts.comm, mine.bytes()));
-  std::vector<double> divergence_N;
-  for (const std::string& bytes : all) {
-    for (WireReader reader(bytes); !reader.done();) divergence_N.push_back(reader.Get<double>());
-  }
+  ASSIGN_OR_RETURN(const std::vector<double> divergence_N, AllgatherRows(tools.parts.comm, std::move(mine)));
   int64_t tokens = 0, samples = 0;
   for (const EpisodeSignal& signal : signal_N) {
     samples += signal.masked ? 0 : 1;
@@ -44,20 +39,22 @@ absl::StatusOr<KlState> NextKl(const StepBatch& batch, const std::vector<Episode
   return NextKlState(state, options, kl, samples);
 }
 
+// Of an episode, over its tokens that count.
+struct EntropySum {
+  double entropy, tokens;
+};
+
 // Returns the step's metric `entropy`, to which the weight of the entropy bonus adapts; nullopt where no token counts.
 absl::StatusOr<std::optional<double>> MeanEntropyOf(Communicator& comm, const std::vector<EpisodeOutcome>& outcome_N) {
-  WireWriter mine;
+  std::vector<EntropySum> mine;
   for (const EpisodeOutcome& outcome : outcome_N) {
-    mine.Put(outcome.metrics.entropy_sum);
-    mine.Put(static_cast<double>(outcome.metrics.num_tokens));
+    mine.push_back({outcome.metrics.entropy_sum, static_cast<double>(outcome.metrics.num_tokens)});
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(comm, mine.bytes()));
+  ASSIGN_OR_RETURN(const std::vector<EntropySum> sum_N, AllgatherRows(comm, std::move(mine)));
   std::vector<double> entropy_N, tokens_N;
-  for (const std::string& bytes : all) {
-    for (WireReader reader(bytes); !reader.done();) {
-      entropy_N.push_back(reader.Get<double>());
-      tokens_N.push_back(reader.Get<double>());
-    }
+  for (const EntropySum& sum : sum_N) {
+    entropy_N.push_back(sum.entropy);
+    tokens_N.push_back(sum.tokens);
   }
   const double tokens = kernels::TreeSum(tokens_N);
   if (tokens == 0.0) return std::nullopt;
@@ -68,13 +65,10 @@ absl::StatusOr<std::optional<double>> MeanEntropyOf(Communicator& comm, const st
 absl::Status ShowEpisodes(const StepBatch& batch, StepTools* tools) {
   Policy& policy = tools->parts.policy();
   if (!policy.observes()) return absl::OkStatus();
-  WireWriter mine;
-  for (const EpisodeRecord& episode : batch.episode_N) mine.PutArray(policy.Observe(episode));
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllgatherBytes(tools->parts.comm, mine.bytes()));
-  std::vector<std::vector<double>> of_episode_N;
-  for (const std::string& bytes : all) {
-    for (WireReader reader(bytes); !reader.done();) of_episode_N.push_back(reader.GetArray<double>());
-  }
+  std::vector<std::vector<double>> mine;
+  for (const EpisodeRecord& episode : batch.episode_N) mine.push_back(policy.Observe(episode));
+  ASSIGN_OR_RETURN(const std::vector<std::vector<double>> of_episode_N,
+                   AllgatherRows(tools->parts.comm, std::move(mine)));
   policy.TakeObservations(of_episode_N, tools->parts.pool);
   return absl::OkStatus();
 }

@@ -34,6 +34,10 @@ struct ThoughtTrial {
   std::vector<int32_t> without_tokens, with_tokens;  // continuations of the same text
   double without_accuracy = 0, with_accuracy = 0;
   double coherence = 0;  // mean over the text's thoughts
+
+  void ForEachMember(auto visit) {
+    visit(without_tokens), visit(with_tokens), visit(without_accuracy), visit(with_accuracy), visit(coherence);
+  }
 };
 
 struct AntiTheaterOptions {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/comm/agree.h"
-#include "core/comm/collectives.h"
+#include "core/comm/gather_rows.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
@@ -15,7 +15,6 @@
 #include "kernels/sums/sums.h"
 #include "rl/advantage/optimal_value.h"
 #include "rl/evaluation/scores/scores.h"
-#include "rl/record/wire.h"
 #include "rl/workloads/bandit/bandit_record.h"
 
 namespace reprise::rl {
@@ -167,7 +166,6 @@ absl::StatusOr<std::vector<double>> BanditWorkload::PromptBaselines(const Prompt
 absl::StatusOr<Metrics> BanditWorkload::Evaluate(int64_t step, int64_t) {
   const EvaluationConfig& evaluation = run_.config.evaluation;
   const int64_t count = evaluation.num_prompts;
-  WireWriter writer;
   std::vector<ProblemScore> mine;
   for (int64_t prompt = FirstPromptOfShard(count, run_.comm.size(), run_.comm.rank());
        prompt < FirstPromptOfShard(count, run_.comm.size(), run_.comm.rank() + 1); ++prompt) {
@@ -185,13 +183,7 @@ absl::StatusOr<Metrics> BanditWorkload::Evaluate(int64_t step, int64_t) {
     if (!rewards.empty()) score.reward = Mean(rewards);
     mine.push_back(score);
   }
-  writer.PutArray(mine);
-  ASSIGN_OR_RETURN(const std::vector<std::string> of_ranks, AllgatherBytes(run_.comm, writer.bytes()));
-  std::vector<ProblemScore> all;
-  for (const std::string& bytes : of_ranks) {
-    const std::vector<ProblemScore> scores = WireReader(bytes).GetArray<ProblemScore>();
-    all.insert(all.end(), scores.begin(), scores.end());
-  }
+  ASSIGN_OR_RETURN(const std::vector<ProblemScore> all, AllgatherRows(run_.comm, std::move(mine)));
   return ScoreMetrics(all, evaluation.num_generations);
 }
 

@@ -6,14 +6,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "core/comm/collectives.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "data/memory/operation.h"
 #include "kernels/sums/sums.h"
 #include "rl/config/memory_section.h"
 #include "rl/evaluation/scores/scores.h"
-#include "rl/record/wire.h"
 #include "rl/workload/workload.h"
 #include "rl/workloads/memory_agent/memory_record.h"
 #include "rl/workloads/memory_agent/operation_reward.h"
@@ -126,18 +124,6 @@ std::vector<HeldOutScore> HeldOutScores(absl::Span<const MemoryTask> task_P, abs
     scores.push_back(score);
   }
   return scores;
-}
-
-absl::StatusOr<std::vector<HeldOutScore>> GatherScores(Communicator& comm, const std::vector<HeldOutScore>& mine) {
-  WireWriter writer;
-  writer.PutArray(mine);
-  ASSIGN_OR_RETURN(const std::vector<std::string> of_ranks, AllgatherBytes(comm, writer.bytes()));
-  std::vector<HeldOutScore> all;
-  for (const std::string& bytes : of_ranks) {
-    const std::vector<HeldOutScore> scores = WireReader(bytes).GetArray<HeldOutScore>();
-    all.insert(all.end(), scores.begin(), scores.end());
-  }
-  return all;
 }
 
 Metrics HeldOutMetrics(const Config& config, absl::Span<const HeldOutScore> scores) {

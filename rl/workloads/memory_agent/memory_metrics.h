@@ -43,9 +43,6 @@ struct HeldOutScore {
 std::vector<HeldOutScore> HeldOutScores(absl::Span<const MemoryTask> task_P, absl::Span<const EpisodeReport> greedy_P,
                                         absl::Span<const EpisodeReport> report_N);
 
-// Returns the scores of all ranks in rank order, on every rank. Collective.
-absl::StatusOr<std::vector<HeldOutScore>> GatherScores(Communicator& comm, const std::vector<HeldOutScore>& mine);
-
 // Returns the metrics: those of MemoryScoreNames, by stage, and those of ScoreMetrics (rl/evaluation/scores) of the
 // curriculum's last stage, where an episode is correct if its answer is, or, without a question, if none of its
 // operations fails. Sorted by name.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/comm/agree.h"
+#include "core/comm/gather_rows.h"
 #include "core/random/draw.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
@@ -232,7 +233,7 @@ absl::StatusOr<Metrics> MemoryWorkload::Evaluate(int64_t step, int64_t) {
     return HeldOutScores(tasks, greedy_P, report_N);
   };
   ASSIGN_OR_RETURN(const std::vector<HeldOutScore> mine, AgreeOk(run_.comm, measure()));
-  ASSIGN_OR_RETURN(const std::vector<HeldOutScore> all, GatherScores(run_.comm, mine));
+  ASSIGN_OR_RETURN(const std::vector<HeldOutScore> all, AllgatherRows(run_.comm, std::move(mine)));
   return HeldOutMetrics(run_.config, all);
 }
 

@@ -6,11 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/comm/collectives.h"
 #include "core/status/status_macros.h"
 #include "kernels/sums/sums.h"
 #include "rl/evaluation/scores/scores.h"
-#include "rl/record/wire.h"
 #include "rl/workloads/morphogenesis/growth_record.h"
 
 namespace reprise::rl {
@@ -79,18 +77,6 @@ HeldOutGrowth HeldOutOf(const GrowthScore& greedy, const GrowthScore& heuristic,
     result.decisions += epochs;
   }
   return result;
-}
-
-absl::StatusOr<std::vector<HeldOutGrowth>> GatherGrowth(Communicator& comm, const std::vector<HeldOutGrowth>& mine) {
-  WireWriter writer;
-  writer.PutArray(mine);
-  ASSIGN_OR_RETURN(const std::vector<std::string> of_ranks, AllgatherBytes(comm, writer.bytes()));
-  std::vector<HeldOutGrowth> all;
-  for (const std::string& bytes : of_ranks) {
-    const std::vector<HeldOutGrowth> part = WireReader(bytes).GetArray<HeldOutGrowth>();
-    all.insert(all.end(), part.begin(), part.end());
-  }
-  return all;
 }
 
 Metrics HeldOutMetrics(absl::Span<const HeldOutGrowth> held_out_P, int64_t samples) {

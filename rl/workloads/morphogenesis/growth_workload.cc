@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/comm/agree.h"
+#include "core/comm/gather_rows.h"
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
 #include "rl/workloads/morphogenesis/growth_record.h"
@@ -177,7 +178,7 @@ absl::StatusOr<std::vector<HeldOutGrowth>> GrowthWorkload::MeasureHere(int64_t s
 
 absl::StatusOr<Metrics> GrowthWorkload::Evaluate(int64_t step, int64_t) {
   ASSIGN_OR_RETURN(const std::vector<HeldOutGrowth> mine, AgreeOk(run_.comm, MeasureHere(step)));
-  ASSIGN_OR_RETURN(const std::vector<HeldOutGrowth> all, GatherGrowth(run_.comm, mine));
+  ASSIGN_OR_RETURN(const std::vector<HeldOutGrowth> all, AllgatherRows(run_.comm, std::move(mine)));
   return HeldOutMetrics(all, run_.config.evaluation.num_generations);
 }
 

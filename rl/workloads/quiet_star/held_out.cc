@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/comm/agree.h"
+#include "core/comm/gather_rows.h"
 #include "core/status/status_macros.h"
 #include "models/quiet_star/continuation.h"
 #include "rl/workloads/quiet_star/quiet_star_workload.h"
@@ -124,10 +125,10 @@ absl::StatusOr<Metrics> QuietStarWorkload::Evaluate(int64_t step, int64_t) {
   const HeldOut mine =
       EvaluateHere(step, FirstPromptOfShard(evaluation.num_prompts, run_.comm.size(), run_.comm.rank()),
                    FirstPromptOfShard(evaluation.num_prompts, run_.comm.size(), run_.comm.rank() + 1));
-  ASSIGN_OR_RETURN(const std::vector<HeldOutThoughts> all, GatherHeldOut(run_.comm, mine.text_P));
+  ASSIGN_OR_RETURN(const std::vector<HeldOutThoughts> all, AllgatherRows(run_.comm, std::move(mine.text_P)));
   Metrics metrics = HeldOutMetrics(all, evaluation.num_generations);
   if (!run_.config.quiet_star.anti_theater) return metrics;
-  ASSIGN_OR_RETURN(const std::vector<ThoughtTrial> trials, GatherTrials(run_.comm, mine.trial_P));
+  ASSIGN_OR_RETURN(const std::vector<ThoughtTrial> trials, AllgatherRows(run_.comm, std::move(mine.trial_P)));
   ASSIGN_OR_RETURN(const AntiTheaterResult result, TestForTheater(trials, run_.config.quiet_star.theater));
   for (auto& metric : AntiTheaterMetrics(result, "eval_")) metrics.push_back(std::move(metric));
   std::sort(metrics.begin(), metrics.end());

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
-#include "core/comm/collectives.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "kernels/math/scalar_math.h"
 #include "kernels/sums/sums.h"
-#include "rl/record/wire.h"
 
 namespace reprise::rl {
 namespace {
@@ -75,42 +73,6 @@ Metrics HeldOutMetrics(absl::Span<const HeldOutThoughts> text_P, int64_t samples
   metrics.emplace_back(name + "loss_without", MeanOf(text_P, &HeldOutThoughts::loss_without));
   std::sort(metrics.begin(), metrics.end());
   return metrics;
-}
-
-absl::StatusOr<std::vector<HeldOutThoughts>> GatherHeldOut(Communicator& comm,
-                                                           const std::vector<HeldOutThoughts>& mine) {
-  WireWriter writer;
-  writer.PutArray(mine);
-  ASSIGN_OR_RETURN(const std::vector<std::string> of_ranks, AllgatherBytes(comm, writer.bytes()));
-  std::vector<HeldOutThoughts> all;
-  for (const std::string& bytes : of_ranks) {
-    const std::vector<HeldOutThoughts> texts = WireReader(bytes).GetArray<HeldOutThoughts>();
-    all.insert(all.end(), texts.begin(), texts.end());
-  }
-  return all;
-}
-
-absl::StatusOr<std::vector<ThoughtTrial>> GatherTrials(Communicator& comm, const std::vector<ThoughtTrial>& mine) {
-  WireWriter writer;
-  for (const ThoughtTrial& trial : mine) {
-    writer.PutArray(trial.without_tokens);
-    writer.PutArray(trial.with_tokens);
-    writer.PutArray(std::vector<double>{trial.without_accuracy, trial.with_accuracy, trial.coherence});
-  }
-  ASSIGN_OR_RETURN(const std::vector<std::string> of_ranks, AllgatherBytes(comm, writer.bytes()));
-  std::vector<ThoughtTrial> all;
-  for (const std::string& bytes : of_ranks) {
-    for (WireReader reader(bytes); !reader.done();) {
-      ThoughtTrial& trial = all.emplace_back();
-      trial.without_tokens = reader.GetArray<int32_t>();
-      trial.with_tokens = reader.GetArray<int32_t>();
-      const std::vector<double> numbers = reader.GetArray<double>();
-      trial.without_accuracy = numbers.at(0);
-      trial.with_accuracy = numbers.at(1);
-      trial.coherence = numbers.at(2);
-    }
-  }
-  return all;
 }
 
 }  // namespace reprise::rl

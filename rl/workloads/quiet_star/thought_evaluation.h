@@ -43,11 +43,6 @@ double CoherenceOf(absl::Span<const float> logprob_T);
 // Pure.
 Metrics HeldOutMetrics(absl::Span<const HeldOutThoughts> text_P, int64_t samples);
 
-// Gathers what all ranks' texts showed, in order of ranks. Collective.
-absl::StatusOr<std::vector<HeldOutThoughts>> GatherHeldOut(Communicator& comm,
-                                                           const std::vector<HeldOutThoughts>& mine);
-absl::StatusOr<std::vector<ThoughtTrial>> GatherTrials(Communicator& comm, const std::vector<ThoughtTrial>& mine);
-
 }  // namespace reprise::rl
 
 #endif  // RL_WORKLOADS_QUIET_STAR_THOUGHT_EVALUATION_H_

@@ -1,5 +1,5 @@
-#ifndef RL_RECORD_WIRE_H_
-#define RL_RECORD_WIRE_H_
+#ifndef CORE_COMM_WIRE_H_
+#define CORE_COMM_WIRE_H_
 
 // Converts plain values to bytes, for messages between the ranks of one program, and back. Not a storage format: both
 // ends are the same build, so a malformed message is a bug of this program (checked).
@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "core/status/check.h"
 
-namespace reprise::rl {
+namespace reprise {
 
 class WireWriter {
  public:
@@ -70,6 +70,6 @@ class WireReader {
   absl::string_view bytes_;
 };
 
-}  // namespace reprise::rl
+}  // namespace reprise
 
-#endif  // RL_RECORD_WIRE_H_
+#endif  // CORE_COMM_WIRE_H_
