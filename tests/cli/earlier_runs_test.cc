@@ -308,7 +308,6 @@ TEST(EarlierRunsTest, ADamagedFileOfTheModelIsRefusedWithASentence) {
   refused(with_earlier(3), "/earlier_runs: expected an array");
   refused(with_earlier({run, 7}), "/earlier_runs/1: expected an object");
   refused(with_earlier(std::vector<nlohmann::json>(1000, run)), "/earlier_runs has 1000 runs; expected at most 999");
-  refused(with_earlier(std::vector<nlohmann::json>(999, run)), "it has 1000 runs, and no room for another");
   nlohmann::json forged = run;
   forged["config"] = "[data]\npath = \"/etc/passwd\"\n";
   refused(with_earlier(nlohmann::json::array({forged})), "its configuration contains a path in data.path");
