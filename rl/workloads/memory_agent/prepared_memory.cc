@@ -143,7 +143,6 @@ class PreparedMemory : public PreparedWorkload {
     ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(run.config.algorithm));
     return std::make_unique<MemoryWorkload>(run, *policy_, tokenizer_, EarnsByTurn(run.config, algorithm));
   }
-  absl::Status TryProgram(const Config&) const override { return absl::OkStatus(); }
   absl::Status Export(FileSystem& files, const std::string& directory) const override {
     return ExportPolicy(config_, policy_->encoder(), policy_->parameters(),
                         {tokenizer_.json(), tokenizer_.config_json()}, files, directory);

@@ -74,7 +74,6 @@ class PreparedGrowth : public PreparedWorkload {
     ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(run.config.algorithm));
     return std::make_unique<GrowthWorkload>(run, policy_, rules_, examples_, EarnsByTurn(run.config, algorithm));
   }
-  absl::Status TryProgram(const Config&) const override { return absl::OkStatus(); }
 
   absl::Status Export(FileSystem& files, const std::string& directory) const override {
     return Save(policy_, rules_, policy_.parameters(), files, directory);
