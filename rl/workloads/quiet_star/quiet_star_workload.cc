@@ -94,7 +94,7 @@ std::vector<EpisodeRecord> QuietStarWorkload::Think(absl::Span<const TaskRecord>
   std::vector<models::ThinkingText> texts;
   for (size_t p = 0; p < task_P.size(); ++p) {
     texts.push_back({TextIn(task_P[p]).token_S, static_cast<uint64_t>(task_P[p].prompt),
-                     PositionsOf(task_P[p], answer_begin_P[p], sampling.purpose == Purpose::kEvaluationThought)});
+                     PositionsOf(task_P[p], answer_begin_P[p], sampling.purpose == models::kEvaluationThought)});
   }
   const size_t samples = static_cast<size_t>(sampling.num_thoughts);
   std::vector<EpisodeRecord> episode_N;
@@ -172,7 +172,7 @@ absl::StatusOr<StepEpisodes> QuietStarWorkload::DrawHere(const StepPart& part) {
   } else {
     result.episode_N =
         Think(result.task_P, answer_begin_P,
-              SamplingOf(Purpose::kThought, part.step, run_.config.rollout.num_generations, /*greedy=*/false));
+              SamplingOf(models::kThought, part.step, run_.config.rollout.num_generations, /*greedy=*/false));
   }
   for (const EpisodeRecord& episode : result.episode_N) result.num_tokens += episode.decisions.count;
   return result;
