@@ -9,10 +9,10 @@
 #include "nlohmann/json.hpp"
 #include "rl/algorithm/algorithm.h"
 #include "rl/config/algorithm_choice.h"
-#include "rl/config/bandit_section.h"
 #include "rl/policy/categorical/categorical_policy.h"
 #include "rl/workloads/bandit/bandit_record.h"
 #include "rl/workloads/bandit/bandit_workload.h"
+#include "rl/workloads/bandit/section/bandit_section.h"
 
 namespace reprise::rl {
 namespace {

@@ -7,12 +7,12 @@
 
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "rl/config/memory_section.h"
 #include "rl/policy/encoder/text_decisions.h"
 #include "rl/record/stored_episode.h"
 #include "rl/record/table_row.h"
 #include "rl/workload/task_purpose.h"
 #include "rl/workloads/memory_agent/behaviour.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 
 namespace reprise::rl {
 namespace {

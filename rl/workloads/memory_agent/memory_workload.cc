@@ -9,10 +9,10 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "rl/advantage/optimal_value.h"
-#include "rl/config/memory_section.h"
 #include "rl/workload/replay.h"
 #include "rl/workloads/memory_agent/memory_metrics.h"
 #include "rl/workloads/memory_agent/memory_record.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 
 namespace reprise::rl {
 namespace {

@@ -12,7 +12,7 @@
 #include "core/status/status_macros.h"
 #include "data/images/cifar10.h"
 #include "data/jsonl/shuffled_index.h"
-#include "rl/config/morphogenesis_section.h"
+#include "rl/workloads/morphogenesis/section/morphogenesis_section.h"
 
 namespace reprise::rl {
 namespace {

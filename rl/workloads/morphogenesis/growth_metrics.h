@@ -32,8 +32,9 @@ HeldOutGrowth HeldOutOf(const GrowthScore& greedy, const GrowthScore& heuristic,
 // Returns the scores of all ranks in rank order, on every rank. Collective.
 absl::StatusOr<std::vector<HeldOutGrowth>> GatherGrowth(Communicator& comm, const std::vector<HeldOutGrowth>& mine);
 
-// Returns the metrics of GrowthScoreNames (rl/config/morphogenesis_section.h), and those of ScoreMetrics, where an
-// episode is correct if its return is greater than that of the heuristic controller with the same host. Sorted by name.
+// Returns the metrics of GrowthScoreNames (rl/workloads/morphogenesis/section/morphogenesis_section.h), and those of
+// ScoreMetrics, where an episode is correct if its return is greater than that of the heuristic controller with the
+// same host. Sorted by name.
 Metrics HeldOutMetrics(absl::Span<const HeldOutGrowth> held_out_P, int64_t samples);
 
 }  // namespace reprise::rl

@@ -15,7 +15,7 @@
 #include "rl/algorithm/algorithm.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
-#include "rl/config/quiet_star_section.h"
+#include "rl/config/quiet_star_check.h"
 #include "rl/config/workload_traits.h"
 #include "rl/policy/thoughts/thought_policy.h"
 #include "rl/workloads/completions/model_files.h"

@@ -10,7 +10,6 @@
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
 #include "models/quiet_star/thinking_tokens.h"
-#include "rl/config/quiet_star_section.h"
 #include "rl/record/stored_episode.h"
 #include "rl/record/table_row.h"
 

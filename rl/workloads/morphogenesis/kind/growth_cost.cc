@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/status/status_macros.h"
-#include "rl/config/morphogenesis_section.h"
 #include "rl/workloads/completions/kind/gradient_shares.h"
 #include "rl/workloads/morphogenesis/prepared_growth.h"
+#include "rl/workloads/morphogenesis/section/morphogenesis_section.h"
 
 namespace reprise::rl {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/status/status_macros.h"
 #include "models/decoder/weights.h"
-#include "rl/config/quiet_star_section.h"
+#include "rl/config/quiet_star_check.h"
 #include "rl/workloads/completions/kind/decoder_cost.h"
 #include "rl/workloads/completions/kind/gradient_shares.h"
 #include "rl/workloads/quiet_star/prepared_quiet_star.h"

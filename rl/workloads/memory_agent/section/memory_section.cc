@@ -1,4 +1,4 @@
-#include "rl/config/memory_section.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 
 #include <cmath>
 #include <string>
@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
-#include "rl/config/key_conditions.h"
 
 namespace reprise::rl {
 namespace {
@@ -27,7 +26,7 @@ int64_t StepsOfStage(const MemoryConfig& memory, int stage) {
   return steps_of[stage - 1];
 }
 
-void VisitCurriculum(config::FieldList& list, MemoryConfig& memory, const Conditions& when) {
+void VisitCurriculum(config::FieldList& list, MemoryConfig& memory) {
   list.Int("stage1_steps", memory.stage1_steps, Between(0, kMostSteps),
            "Steps of the first stage: one operation on a memory that has texts; 0 = the stage is left out.");
   list.Int("stage2_steps", memory.stage2_steps, Between(0, kMostSteps),
@@ -40,19 +39,16 @@ void VisitCurriculum(config::FieldList& list, MemoryConfig& memory, const Condit
             "What draws the operations of the first stage: uniform, all with the same probability; policy, the policy; "
             "guided, the policy, but where at most two operations are left one of the long-term memory, then one of "
             "the short-term memory, if the episode has none yet; heuristic, by the same rule, else uniform.")
-      .ReadIf(when([](const Config& config) { return HasMemoryStage(config.memory, 1); }),
-              "memory.stage1_steps above 0");
+      .ReadIf([&memory] { return HasMemoryStage(memory, 1); }, "memory.stage1_steps above 0");
   list.Name("stage2_behaviour", memory.stage2_behaviour, behaviours,
             "What draws the operations of the second stage, as for the first.")
-      .ReadIf(when([](const Config& config) { return HasMemoryStage(config.memory, 2); }),
-              "memory.stage2_steps above 0");
+      .ReadIf([&memory] { return HasMemoryStage(memory, 2); }, "memory.stage2_steps above 0");
   list.Name("stage3_behaviour", memory.stage3_behaviour, behaviours,
             "What draws the operations of the third stage, as for the first.")
-      .ReadIf(when([](const Config& config) { return HasMemoryStage(config.memory, 3); }),
-              "memory.stage3_steps above 0");
+      .ReadIf([&memory] { return HasMemoryStage(memory, 3); }, "memory.stage3_steps above 0");
 }
 
-void VisitRewards(config::FieldList& list, MemoryConfig& memory, const Conditions& when) {
+void VisitRewards(config::FieldList& list, MemoryConfig& memory) {
   list.Name("reward", memory.reward, {"composite", "agemem"},
             "composite: each operation has a reward, the weighted sum of task, efficiency and quality; agemem: the "
             "episode has one, of its answer, its context and its memory. The record and the metrics have the "
@@ -78,26 +74,26 @@ void VisitRewards(config::FieldList& list, MemoryConfig& memory, const Condition
   list.Double("recall_bonus", memory.recall_bonus, kWeight,
               "Reward of an episode of the third stage whose memory has three texts for its query at its end, in equal "
               "parts for all of its operations; 0 = none.")
-      .ReadIf(when([](const Config& config) { return !HasFacts(config.memory); }), "memory.task notes");
+      .ReadIf([&memory] { return !HasFacts(memory); }, "memory.task notes");
   list.Double(
           "answer_reward", memory.answer_reward, kWeight,
           "With task facts and reward composite: reward of a correct answer, which each of the episode's operations "
           "receives in full beside its own.")
-      .ReadIf(when([](const Config& config) { return HasFacts(config.memory) && config.memory.reward == "composite"; }),
+      .ReadIf([&memory] { return HasFacts(memory) && memory.reward == "composite"; },
               "memory.task facts and memory.reward composite");
   list.Int("max_rounds", memory.max_rounds, Between(1, 1 << 16), "An episode of more operations has a penalty of 1.")
-      .ReadIf(when([](const Config& config) { return config.memory.reward == "agemem"; }), "memory.reward agemem");
+      .ReadIf([&memory] { return memory.reward == "agemem"; }, "memory.reward agemem");
 }
 
 }  // namespace
 
-void VisitMemory(config::FieldList& list, MemoryConfig& memory, const Conditions& when) {
+void VisitMemory(config::FieldList& list, MemoryConfig& memory, const config::Condition& scope) {
   list.Section("memory", config::Kind::kSemantic,
                "A memory agent (run.workload memory_agent): the model of [model] encodes the text of a state, and an "
                "action head chooses add, update, delete, retrieve, summary or filter; the operation acts on a "
                "simulated memory and is rewarded.")
-      .OnlyFor(when.Workload("memory_agent"));
-  VisitCurriculum(list, memory, when);
+      .OnlyFor(scope);
+  VisitCurriculum(list, memory);
   list.Name(
       "task", memory.task, {"notes", "facts"},
       "What episodes of the third stage are about: notes, 4 to 8 operations on ten notes; facts, 12 to 14 messages "
@@ -109,14 +105,14 @@ void VisitMemory(config::FieldList& list, MemoryConfig& memory, const Conditions
   list.Int("store_size", memory.store_size, Between(1, 1024),
            "Texts of the long-term memory; the oldest makes room for a new one. An episode has up to "
            "three facts at a time.")
-      .ReadIf(when([](const Config& config) { return HasFacts(config.memory); }), "memory.task facts");
+      .ReadIf([&memory] { return HasFacts(memory); }, "memory.task facts");
   list.Int("context_window", memory.context_window, AtLeast(1),
            "Characters of the short-term memory that a summary or a filter reads.");
   list.Double("filter_threshold", memory.filter_threshold, kShare,
               "A filter keeps texts that contain at least this share of the query's words.");
   list.Double("latency_spread", memory.latency_spread, kShare,
               "Factor of the spread of simulated latencies; 0 = every operation always takes its mean time.");
-  VisitRewards(list, memory, when);
+  VisitRewards(list, memory);
 }
 
 bool HasFacts(const MemoryConfig& memory) { return memory.task == "facts"; }
@@ -195,8 +191,7 @@ absl::Status CheckFacts(const MemoryConfig& memory) {
 
 }  // namespace
 
-absl::Status CheckMemory(const Config& config) {
-  const MemoryConfig& memory = config.memory;
+absl::Status CheckMemory(const MemoryConfig& memory, int64_t held_out_prompts) {
   if (memory.stage1_steps == 0 && memory.stage2_steps == 0 && memory.stage3_steps == 0) {
     return absl::InvalidArgumentError(
         "memory.stage1_steps, stage2_steps and stage3_steps are all 0: give at least one of the stages steps");
@@ -216,9 +211,9 @@ absl::Status CheckMemory(const Config& config) {
                                                    " is more than memory.max_latency ", memory.max_latency));
   }
   RETURN_IF_ERROR(CheckFacts(memory));
-  if (config.evaluation.num_prompts > kMostPrompts / kMemoryStages) {
+  if (held_out_prompts > kMostPrompts / kMemoryStages) {
     return absl::InvalidArgumentError(
-        absl::StrCat("evaluation.num_prompts ", config.evaluation.num_prompts,
+        absl::StrCat("evaluation.num_prompts ", held_out_prompts,
                      " are too many for a memory agent, whose evaluations have as many episodes of each stage: set it "
                      "to at most ",
                      kMostPrompts / kMemoryStages));

@@ -1,4 +1,4 @@
-#include "rl/config/bandit_section.h"
+#include "rl/workloads/bandit/section/bandit_section.h"
 
 #include <string>
 
@@ -7,7 +7,6 @@
 #include "absl/strings/str_split.h"
 #include "core/status/printable.h"
 #include "core/status/status_macros.h"
-#include "rl/config/key_conditions.h"
 
 namespace reprise::rl {
 namespace {
@@ -23,12 +22,12 @@ bool ShapesBanditPolicy(absl::string_view section, absl::string_view key) {
   return section == "bandit" && (key == "hidden" || key == "activation" || key == "layer_norm");
 }
 
-void VisitBandit(config::FieldList& list, BanditConfig& bandit, const Conditions& when) {
+void VisitBandit(config::FieldList& list, BanditConfig& bandit, const config::Condition& scope) {
   list.Section(
           "bandit", config::Kind::kSemantic,
           "A contextual bandit (run.workload bandit): each problem is a vector of features, and the reward of an "
           "action is a linear function of them, scaled to 0 for the worst and 1 for the best of the allowed actions.")
-      .OnlyFor(when.Workload("bandit"));
+      .OnlyFor(scope);
   list.Int("features", bandit.features, Between(1, kWidest), "Features of a problem, normally distributed.");
   list.Int("actions", bandit.actions, Between(2, kWidest), "Actions, of which one is the best.");
   list.Double(

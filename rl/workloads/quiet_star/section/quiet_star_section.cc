@@ -1,22 +1,13 @@
-#include "rl/config/quiet_star_section.h"
-
-#include <algorithm>
+#include "rl/workloads/quiet_star/section/quiet_star_section.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/status/printable.h"
 #include "core/status/status_macros.h"
-#include "rl/config/key_conditions.h"
 
 namespace reprise::rl {
 namespace {
-
-bool IsInjected(const Config& config) { return config.quiet_star.positions == "difficult"; }
-
-bool MixesByAttention(const Config& config) { return config.quiet_star.mixing == "attention"; }
-
-bool TestsForTheater(const Config& config) { return config.quiet_star.anti_theater; }
 
 constexpr absl::string_view kInjected = "quiet_star.positions difficult";
 constexpr absl::string_view kAttention = "quiet_star.mixing attention";
@@ -31,7 +22,7 @@ constexpr size_t kMostLayers = 16;
 constexpr config::DoubleRange kWeight = {.low = 1e-9, .high = 1e9, .or_exactly = 0};
 constexpr config::DoubleRange kShare = {.low = 0, .high = 1};
 
-void VisitThoughts(config::FieldList& list, QuietStarConfig& quiet_star, const Conditions& when) {
+void VisitThinking(config::FieldList& list, QuietStarConfig& quiet_star) {
   list.Name("positions", quiet_star.positions, {"every", "difficult", "answer"},
             "After which tokens of a text the model thinks: every one; those whose successor it finds difficult "
             "(injection_threshold); or those whose successor is a token of the answer.");
@@ -40,14 +31,14 @@ void VisitThoughts(config::FieldList& list, QuietStarConfig& quiet_star, const C
               "of the next token, as a share of the greatest, its loss, and with attention_dispersion how far the "
               "attention is spread: weighted 4, 3 and 3, between 0 and 1. Evaluations leave out the loss, for which "
               "they would have to know the answer.")
-      .ReadIf(when(IsInjected), kInjected);
+      .ReadIf([&quiet_star] { return quiet_star.positions == "difficult"; }, kInjected);
   list.Int("injection_interval", quiet_star.injection_interval, Between(1, kMostTokens),
            "Tokens from one such position to the next, at least.")
-      .ReadIf(when(IsInjected), kInjected);
+      .ReadIf([&quiet_star] { return quiet_star.positions == "difficult"; }, kInjected);
   list.Bool("attention_dispersion", quiet_star.attention_dispersion,
             "Whether the difficulty has a term of the attention: its entropy in the last "
             "layer, as a share of the greatest, mean over heads.")
-      .ReadIf(when(IsInjected), kInjected);
+      .ReadIf([&quiet_star] { return quiet_star.positions == "difficult"; }, kInjected);
   list.Int("min_thought_length", quiet_star.min_thought_length, Between(1, kMostTokens),
            "Tokens of a thought, without its delimiters, at least; each length up to the greatest is equally likely.");
   list.Int("max_thought_length", quiet_star.max_thought_length, Between(1, kMostTokens), "The same at most.");
@@ -62,16 +53,15 @@ void VisitThoughts(config::FieldList& list, QuietStarConfig& quiet_star, const C
       "thought's hidden state against the text's; attention, a gated attention from the text's to the thought's.");
   list.Bool("bounded_mixing", quiet_star.bounded_mixing,
             "Whether the weight is within 0 and 1, and 1/2 at first; else it is any number, and 0.")
-      .ReadIf(when([](const Config& config) { return config.quiet_star.mixing == "scalar"; }),
-              "quiet_star.mixing scalar");
+      .ReadIf([&quiet_star] { return quiet_star.mixing == "scalar"; }, "quiet_star.mixing scalar");
   list.Int("mixing_heads", quiet_star.mixing_heads, Between(1, 4096), "Heads; they divide the model's width.")
-      .ReadIf(when(MixesByAttention), kAttention);
+      .ReadIf([&quiet_star] { return quiet_star.mixing == "attention"; }, kAttention);
   list.Double("mixing_dropout", quiet_star.mixing_dropout, {.low = 0, .high = 0.99},
               "Share of its probabilities that are dropped in training.")
-      .ReadIf(when(MixesByAttention), kAttention);
+      .ReadIf([&quiet_star] { return quiet_star.mixing == "attention"; }, kAttention);
 }
 
-void VisitRewards(config::FieldList& list, QuietStarConfig& quiet_star, const Conditions& when) {
+void VisitRewards(config::FieldList& list, QuietStarConfig& quiet_star, const ThoughtConditions& when) {
   list.Int("tokens_ahead", quiet_star.tokens_ahead, Between(1, kMostTokens),
            "Tokens of the text behind a thought by whose log-probability it is rewarded.");
   list.Name("reward", quiet_star.reward, {"non_myopic", "graded", "binary"},
@@ -79,7 +69,7 @@ void VisitRewards(config::FieldList& list, QuietStarConfig& quiet_star, const Co
             "of the same position; graded, less that without a thought; binary, 1 where more of them are predicted "
             "correctly than without a thought, else 0.");
   list.Bool("clamp_rewards", quiet_star.clamp_rewards, "Whether negative rewards are replaced by 0.")
-      .ReadIf(when([](const Config& config) { return config.quiet_star.reward != ThoughtReward::kBinary; }),
+      .ReadIf([&quiet_star] { return quiet_star.reward != ThoughtReward::kBinary; },
               "quiet_star.reward non_myopic or graded: a binary one is never negative");
   list.Double("reward_weight", quiet_star.reward_weight, {.low = 1e-9, .high = 1e9},
               "Factor of the rewards, and so of the thoughts' part of the loss.");
@@ -91,134 +81,64 @@ void VisitRewards(config::FieldList& list, QuietStarConfig& quiet_star, const Co
   list.Name("counted", quiet_star.counted, {"text", "answer"},
             "Which tokens these two are of: all of the text but the first, or those behind the question.");
   list.String("value_hidden", quiet_star.value_hidden, "Widths of the value function's hidden layers; empty = none.")
-      .ReadIf(when(HasValues), kValue);
+      .ReadIf(when.values.holds, when.values.needs);
   list.Bool("values_train_decoder", quiet_star.values_train_decoder,
             "Whether its loss also trains the hidden states that it reads.")
-      .ReadIf(when(HasValues), kValue);
+      .ReadIf(when.values.holds, when.values.needs);
   list.Name("kl_direction", quiet_star.kl_direction, {"policy_from_copy", "copy_from_policy"},
             "Policy_from_copy, KL(policy || copy); copy_from_policy, KL(copy || policy), which "
             "keeps what the copy finds probable. The copy is made after the warm-up.")
-      .ReadIf(when([](const Config& config, const AlgorithmRow& row) {
-                return HasDivergence(config, row) && !KlInReward(row) && row.loss.kl_estimator == KlEstimator::kExact;
-              }),
-              "algorithm.kl_estimator exact, and a divergence in the loss: algorithm.beta above 0");
+      .ReadIf(when.exact_divergence.holds, when.exact_divergence.needs);
 }
 
-void VisitChecks(config::FieldList& list, QuietStarConfig& quiet_star, const Conditions& when) {
+void VisitChecks(config::FieldList& list, QuietStarConfig& quiet_star, const ThoughtConditions& when) {
   list.Double("plain_share", quiet_star.plain_share, kShare,
               "Share of the warm-up's texts that have no thought; the others have one before their answer, in one of "
               "seven forms (docs/quiet_star.md).")
-      .ReadIf(when(HasWarmUp), kWarmUp);
+      .ReadIf(when.warm_up.holds, when.warm_up.needs);
   list.Int("baking_examples", quiet_star.baking_examples, Between(0, int64_t{1} << 24),
            "Texts of the warm-up, which are repeated in another order; 0 = every text is a new one.")
-      .ReadIf(when(HasWarmUp), kWarmUp);
+      .ReadIf(when.warm_up.holds, when.warm_up.needs);
   list.Double("baking_convergence", quiet_star.baking_convergence, kShare,
               "The warm-up ends as soon as the share of counted tokens that the model predicts without thoughts "
               "(text_accuracy), mean over the last baking_window steps, has reached this; 0 = after warm_up.steps.")
-      .ReadIf(when(HasWarmUp), kWarmUp);
+      .ReadIf(when.warm_up.holds, when.warm_up.needs);
   list.Int("baking_window", quiet_star.baking_window, Between(1, int64_t{1} << 16),
            "Steps of the warm-up whose mean baking_convergence is compared with; it takes as many at least.")
-      .ReadIf(when([](const Config& config) { return HasWarmUp(config) && config.quiet_star.baking_convergence > 0; }),
+      .ReadIf([&quiet_star,
+               has_warm_up = when.warm_up.holds] { return has_warm_up() && quiet_star.baking_convergence > 0; },
               "warm_up.steps and quiet_star.baking_convergence above 0");
   list.Bool("anti_theater", quiet_star.anti_theater,
             "Whether evaluations also test whether thoughts matter (docs/quiet_star.md).");
   list.Double("anti_theater_divergence", quiet_star.theater.divergence, kShare,
               "Threshold of the edit distance between continuations with and without thoughts, as a share of their "
               "length.")
-      .ReadIf(when(TestsForTheater), kTheater);
+      .ReadIf([&quiet_star] { return quiet_star.anti_theater; }, kTheater);
   list.Double("anti_theater_ablation", quiet_star.theater.ablation, {.low = -1, .high = 1},
               "Threshold of the accuracy with thoughts less that without.")
-      .ReadIf(when(TestsForTheater), kTheater);
+      .ReadIf([&quiet_star] { return quiet_star.anti_theater; }, kTheater);
   list.Double("anti_theater_correlation", quiet_star.theater.correlation, {.low = -1, .high = 1},
               "Threshold of the correlation between a text's coherence and its accuracy.")
-      .ReadIf(when(TestsForTheater), kTheater);
+      .ReadIf([&quiet_star] { return quiet_star.anti_theater; }, kTheater);
   list.Int("continuation_tokens", quiet_star.theater.continuation_tokens, Between(1, kMostTokens),
            "Tokens of those continuations; a text with less room for them is left out.")
-      .ReadIf(when(TestsForTheater), kTheater);
+      .ReadIf([&quiet_star] { return quiet_star.anti_theater; }, kTheater);
   list.Int("anti_theater_patience", quiet_star.anti_theater_patience, Between(0, kMostSteps),
            "The run ends after this many evaluations in a row in which not all of these tests pass; 0 = never.")
-      .ReadIf(when(TestsForTheater), kTheater);
+      .ReadIf([&quiet_star] { return quiet_star.anti_theater; }, kTheater);
   list.Bool("paper_metrics", quiet_star.paper_metrics,
             "Whether steps also report the thirteen metrics rl/... of the published trainer (docs/quiet_star.md).");
 }
 
-absl::Status Refuse(absl::string_view what) { return absl::InvalidArgumentError(what); }
-
-absl::Status CheckRewards(const Config& config) {
-  const QuietStarConfig& quiet_star = config.quiet_star;
-  if (quiet_star.reward == ThoughtReward::kNonMyopic && config.rollout.num_generations < 2) {
-    return Refuse(
-        "quiet_star.reward non_myopic compares the thoughts of a position with each other, but "
-        "rollout.num_generations 1 gives it a single one: set it to 2 or more, or quiet_star.reward to graded");
-  }
-  if (quiet_star.reward == ThoughtReward::kNonMyopic && quiet_star.mixing == "attention") {
-    return Refuse(
-        "quiet_star.mixing attention mixes the thoughts of a position together, so that quiet_star.reward non_myopic, "
-        "which compares them with each other, would always be 0: set it to graded or binary");
-  }
-  if (config.algorithm.minibatches_of != "groups") {
-    return Refuse(absl::StrCat("algorithm.minibatches_of ", config.algorithm.minibatches_of,
-                               " divides the thoughts of a text, whose passes and cross-entropy are computed once: "
-                               "leave it groups"));
-  }
-  return absl::OkStatus();
-}
-
-// Returns whether advantages are differences between the samples of a prompt, or between steps of these.
-bool ComparesSamples(Baseline baseline) {
-  return baseline == Baseline::kGroupMean || baseline == Baseline::kLeaveOneOut ||
-         baseline == Baseline::kLengthWeighted || baseline == Baseline::kStepGroupMean ||
-         baseline == Baseline::kStepLeaveOneOut;
-}
-
-absl::Status CheckBaseline(const QuietStarConfig& quiet_star, const AdvantageOptions& advantage) {
-  const absl::string_view name = BaselineName(advantage.baseline);
-  if (NeedsPromptBaselines(advantage)) {
-    return Refuse(absl::StrCat("algorithm.baseline ", name,
-                               " compares whole episodes, but thoughts are rewarded one by one: choose step_none, "
-                               "step_group_mean or value"));
-  }
-  if (quiet_star.mixing == "attention" && ComparesSamples(advantage.baseline)) {
-    return Refuse(absl::StrCat(
-        "quiet_star.mixing attention mixes the thoughts of a position together, so that they have the same reward, and "
-        "algorithm.baseline ",
-        name, ", which compares them with each other, would learn nothing from it: set it to step_none or value"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckAdapters(const LoraSection& lora) {
-  if (lora.r == 0 || lora.dropout == 0) return absl::OkStatus();
-  return Refuse(absl::StrCat("lora.dropout ", lora.dropout,
-                             " drops inputs of adapters, which the passes over thoughts do not: set it to 0"));
-}
-
-absl::Status CheckLengths(const Config& config) {
-  const QuietStarConfig& quiet_star = config.quiet_star;
-  if (quiet_star.min_thought_length > quiet_star.max_thought_length) {
-    return Refuse(absl::StrCat("quiet_star.min_thought_length ", quiet_star.min_thought_length,
-                               " is more than quiet_star.max_thought_length ", quiet_star.max_thought_length));
-  }
-  // A model from a directory has its own positions.
-  return config.model.path.empty() ? CheckPositions(config, config.model.max_position_embeddings) : absl::OkStatus();
-}
-
-// Returns the most characters of what it helps to write down before the answer (data::Task::hint).
-int64_t LongestHint(const DataConfig& data) {
-  if (data.task == "addition") return data.max_length + 1;
-  if (data.task == "lookup") return std::max<int64_t>(1, data.max_length - 1);
-  return 0;
-}
-
 }  // namespace
 
-void VisitQuietStar(config::FieldList& list, QuietStarConfig& quiet_star, const Conditions& when) {
+void VisitQuietStar(config::FieldList& list, QuietStarConfig& quiet_star, const ThoughtConditions& when) {
   list.Section("quiet_star", config::Kind::kSemantic,
                "A language model that thinks between the tokens of a text (run.workload quiet_star): thoughts are "
                "sampled, and rewarded by how much they help to predict the text. rollout.num_generations is the number "
                "of thoughts at a position.")
-      .OnlyFor(when.Workload("quiet_star"));
-  VisitThoughts(list, quiet_star, when);
+      .OnlyFor(when.scope);
+  VisitThinking(list, quiet_star);
   VisitRewards(list, quiet_star, when);
   VisitChecks(list, quiet_star, when);
 }
@@ -231,47 +151,6 @@ bool ShapesThoughtPolicy(absl::string_view section, absl::string_view key) {
     if (key == each) return true;
   }
   return false;
-}
-
-int64_t LongestText(const DataConfig& data) {
-  if (data.task == "addition") return 3 * data.max_length + 3;
-  if (data.task == "lookup") {
-    return 3 * data.alphabet_size + 3 + static_cast<int64_t>(absl::StrCat(data.max_length).size());
-  }
-  return 2 * data.max_length + 1;
-}
-
-int64_t LongestExample(const Config& config) {
-  const int64_t text = LongestText(config.data), hint = LongestHint(config.data);
-  if (config.quiet_star.plain_share >= 1) return text;
-  // A mark before every character, or one or two before all of them (rl/workloads/quiet_star/baking.h), between
-  // delimiters.
-  return text + std::max(2 * hint, hint + 2) + 2;
-}
-
-absl::Status CheckPositions(const Config& config, int64_t positions) {
-  const QuietStarConfig& quiet_star = config.quiet_star;
-  const auto refuse = [&](absl::string_view what, int64_t most) {
-    return Refuse(absl::StrCat(what, " can have ", most, " tokens, more than the model's ", positions,
-                               " positions (model.max_position_embeddings): raise that, or shorten texts or thoughts"));
-  };
-  const int64_t behind = quiet_star.anti_theater
-                             ? std::max(quiet_star.tokens_ahead, quiet_star.theater.continuation_tokens)
-                             : quiet_star.tokens_ahead;
-  const int64_t with_thought = LongestText(config.data) + quiet_star.max_thought_length + 2 + behind;
-  if (with_thought > positions) {
-    return refuse(absl::StrCat("a text of [data] with a thought of quiet_star.max_thought_length ",
-                               quiet_star.max_thought_length, " tokens, its delimiters and ", behind,
-                               " tokens behind it (quiet_star.tokens_ahead, continuation_tokens)"),
-                  with_thought);
-  }
-  const int64_t example = LongestExample(config);
-  if (config.warm_up.steps == 0 || example <= positions) return absl::OkStatus();
-  return refuse("an example of the warm-up, a text of [data] with a thought in it,", example);
-}
-
-int64_t MostThoughtTokens(const Config& config) {
-  return std::max<int64_t>(1, LongestText(config.data) - 1) * config.quiet_star.max_thought_length;
 }
 
 absl::StatusOr<std::vector<int64_t>> ValueWidths(const QuietStarConfig& quiet_star) {
@@ -288,10 +167,10 @@ absl::StatusOr<std::vector<int64_t>> ValueWidths(const QuietStarConfig& quiet_st
   return widths;
 }
 
-std::vector<std::string> ThoughtScoreNames(const Config& config) {
+std::vector<std::string> ThoughtScoreNames(const QuietStarConfig& quiet_star) {
   std::vector<std::string> names = {"eval_thoughts/accuracy", "eval_thoughts/accuracy_without", "eval_thoughts/gain",
                                     "eval_thoughts/loss", "eval_thoughts/loss_without"};
-  if (config.quiet_star.anti_theater) {
+  if (quiet_star.anti_theater) {
     for (const absl::string_view name : {"ablation", "correlation", "all_passed"}) {
       names.push_back(absl::StrCat("eval_anti_theater_", name));
     }
@@ -299,8 +178,7 @@ std::vector<std::string> ThoughtScoreNames(const Config& config) {
   return names;
 }
 
-WorkloadTrends ThoughtTrends(const Config& config) {
-  const QuietStarConfig& quiet_star = config.quiet_star;
+WorkloadTrends ThoughtTrends(const QuietStarConfig& quiet_star) {
   WorkloadTrends trends = {.averages_rewards = quiet_star.paper_metrics};
   if (quiet_star.anti_theater) {
     trends.failures = {"eval_anti_theater_all_passed", "eval_anti_theater_failures", quiet_star.anti_theater_patience};
@@ -309,17 +187,6 @@ WorkloadTrends ThoughtTrends(const Config& config) {
     trends.warm_up = {"text_accuracy", quiet_star.baking_convergence, quiet_star.baking_window};
   }
   return trends;
-}
-
-absl::Status CheckQuietStar(const Config& config, const AlgorithmRow& algorithm) {
-  RETURN_IF_ERROR(ValueWidths(config.quiet_star).status());
-  RETURN_IF_ERROR(CheckLengths(config));
-  RETURN_IF_ERROR(CheckAdapters(config.lora));
-  if (config.quiet_star.anti_theater_patience > 0 && config.evaluation.every == 0) {
-    return Refuse("quiet_star.anti_theater_patience counts evaluations, but there are none: set evaluation.every");
-  }
-  RETURN_IF_ERROR(CheckRewards(config));
-  return CheckBaseline(config.quiet_star, algorithm.advantage);
 }
 
 }  // namespace reprise::rl

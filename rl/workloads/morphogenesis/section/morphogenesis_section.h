@@ -1,5 +1,5 @@
-#ifndef RL_CONFIG_MORPHOGENESIS_SECTION_H_
-#define RL_CONFIG_MORPHOGENESIS_SECTION_H_
+#ifndef RL_WORKLOADS_MORPHOGENESIS_SECTION_MORPHOGENESIS_SECTION_H_
+#define RL_WORKLOADS_MORPHOGENESIS_SECTION_MORPHOGENESIS_SECTION_H_
 
 #include <cstdint>
 #include <string>
@@ -10,15 +10,48 @@
 #include "absl/strings/string_view.h"
 #include "core/config/field_list.h"
 #include "models/morphogenesis/life_cycle/host_task.h"
-#include "rl/algorithm/algorithm.h"
-#include "rl/config/config.h"
+#include "rl/advantage/advantages.h"
 
 namespace reprise::rl {
 
-class Conditions;  // rl/config/key_conditions.h
+struct MorphogenesisConfig {
+  std::string task = "cifar10";
+  std::string data_path = "";  // "": generated
+  int64_t train_examples = 512;
+  int64_t validation_examples = 256;
+  int64_t batch_size = 0;  // 0: the task's
+  int64_t max_epochs = 0;  // 0: the task's
+  bool augments = true;
+  // The host.
+  int64_t image_size = 32;
+  int64_t base_channels = 8;
+  int64_t blocks = 3;
+  int64_t block_size = 64;
+  int64_t width = 32;
+  int64_t heads = 4;
+  int64_t layers = 2;
+  double dropout = 0.1;
+  double host_learning_rate = 0.01;
+  double seed_learning_rate = 0.01;
+  double momentum = 0.9;
+  double weight_decay = 5e-4;
+  bool detaches_blending = false;
+  int64_t embargo_epochs = 5;
+  // The controller.
+  std::string reward = "shaped";
+  bool telemetry = true;
+  std::string trunk = "256 256";
+  std::string hidden = "128";
+  int64_t lstm = 0;  // 0: none
+  bool orthogonal = true;
+  bool normalizes_features = false;
+  bool normalizes_entropy = true;
+
+  bool operator==(const MorphogenesisConfig&) const = default;
+};
 
 // Lists the keys of [morphogenesis].
-void VisitMorphogenesis(config::FieldList& list, MorphogenesisConfig& morphogenesis, const Conditions& when);
+void VisitMorphogenesis(config::FieldList& list, MorphogenesisConfig& morphogenesis, const config::Condition& scope);
 
 // Returns whether the key shapes the controller, and not what it controls. Pure.
 bool ShapesController(absl::string_view section, absl::string_view key);
@@ -45,13 +78,13 @@ std::vector<std::string> GrowthScoreNames(int64_t samples);
 // tasks, as in esper-lite.
 inline constexpr int64_t kMostRecurrentEpochs = 4, kManyRecurrentEpochs = 2;
 
-// Returns what a run should be warned of. Pure.
-std::vector<std::string> MorphogenesisWarnings(const Config& config);
+// Returns what a run should be warned of. epochs: of updates (algorithm.num_iterations), as below. Pure.
+std::vector<std::string> MorphogenesisWarnings(const MorphogenesisConfig& growth, int64_t epochs);
 
 // InvalidArgument, naming the keys, for values that do not go together, a blueprint that does not fit the host's slot,
 // and baselines that need episodes of their own.
-absl::Status CheckMorphogenesis(const Config& config, const AlgorithmRow& algorithm);
+absl::Status CheckMorphogenesis(const MorphogenesisConfig& growth, int64_t epochs, Baseline baseline);
 
 }  // namespace reprise::rl
 
-#endif  // RL_CONFIG_MORPHOGENESIS_SECTION_H_
+#endif  // RL_WORKLOADS_MORPHOGENESIS_SECTION_MORPHOGENESIS_SECTION_H_

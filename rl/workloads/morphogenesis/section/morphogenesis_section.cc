@@ -1,4 +1,4 @@
-#include "rl/config/morphogenesis_section.h"
+#include "rl/workloads/morphogenesis/section/morphogenesis_section.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -8,14 +8,11 @@
 #include "core/status/status_macros.h"
 #include "models/morphogenesis/life_cycle/blueprints.h"
 #include "models/morphogenesis/life_cycle/topology.h"
-#include "rl/config/key_conditions.h"
 
 namespace reprise::rl {
 namespace {
 
-bool GrowsOnImages(const Config& config) { return config.morphogenesis.task == "cifar10"; }
-
-bool GrowsOnText(const Config& config) { return !GrowsOnImages(config); }
+bool GrowsOnImages(const MorphogenesisConfig& growth) { return growth.task == "cifar10"; }
 
 constexpr absl::string_view kImages = "morphogenesis.task cifar10";
 constexpr absl::string_view kStories = "morphogenesis.task tinystories";
@@ -30,27 +27,27 @@ constexpr config::DoubleRange kRate = {.low = 1e-12, .high = 1e30, .or_exactly =
 constexpr absl::string_view kControllers[] = {"greedy", "", "heuristic", "random"};
 constexpr absl::string_view kMeasures[] = {"added_params", "final_accuracy", "return"};
 
-void VisitHost(config::FieldList& list, MorphogenesisConfig& growth, const Conditions& when) {
+void VisitHost(config::FieldList& list, MorphogenesisConfig& growth) {
   list.Int("image_size", growth.image_size, Between(8, 32),
            "Rows and columns of generated images; those of CIFAR-10 have 32.")
-      .ReadIf(when(GrowsOnImages), kImages);
+      .ReadIf([&growth] { return GrowsOnImages(growth); }, kImages);
   list.Int("base_channels", growth.base_channels, Between(1, 512),
            "Channels of the first block of the convolutional host; each block has twice those before it.")
-      .ReadIf(when(GrowsOnImages), kImages);
+      .ReadIf([&growth] { return GrowsOnImages(growth); }, kImages);
   list.Int("blocks", growth.blocks, Between(2, 5),
            "Blocks of the convolutional host, each of which halves rows and columns.")
-      .ReadIf(when(GrowsOnImages), kImages);
+      .ReadIf([&growth] { return GrowsOnImages(growth); }, kImages);
   list.Int("block_size", growth.block_size, Between(2, 1024), "Tokens (bytes) of a sequence of tinystories.")
-      .ReadIf(when(GrowsOnText), kStories);
+      .ReadIf([&growth] { return !GrowsOnImages(growth); }, kStories);
   list.Int("width", growth.width, Between(4, kWidest), "Width of the transformer host, that of tinystories.")
-      .ReadIf(when(GrowsOnText), kStories);
+      .ReadIf([&growth] { return !GrowsOnImages(growth); }, kStories);
   list.Int("heads", growth.heads, Between(1, 256), "Attention heads of the transformer host.")
-      .ReadIf(when(GrowsOnText), kStories);
+      .ReadIf([&growth] { return !GrowsOnImages(growth); }, kStories);
   list.Int("layers", growth.layers, Between(1, 48), "Layers of the transformer host.")
-      .ReadIf(when(GrowsOnText), kStories);
+      .ReadIf([&growth] { return !GrowsOnImages(growth); }, kStories);
   list.Double("dropout", growth.dropout, {.low = 0, .high = 1, .without_high = true},
               "Dropout of the transformer host.")
-      .ReadIf(when(GrowsOnText), kStories);
+      .ReadIf([&growth] { return !GrowsOnImages(growth); }, kStories);
   list.Double("host_learning_rate", growth.host_learning_rate, kRate, "Learning rate of the host (SGD).");
   list.Double("seed_learning_rate", growth.seed_learning_rate, kRate, "Learning rate of the seed (SGD).");
   list.Double("momentum", growth.momentum, {.low = 0, .high = 1, .without_high = true}, "Momentum of host and seed.");
@@ -110,9 +107,8 @@ absl::Status CheckBlueprints(const models::HostTask& task) {
   return absl::OkStatus();
 }
 
-absl::Status CheckRecurrentEpochs(const Config& config) {
-  const int64_t epochs = config.algorithm.num_iterations;
-  if (config.morphogenesis.lstm == 0 || epochs <= kMostRecurrentEpochs) return absl::OkStatus();
+absl::Status CheckRecurrentEpochs(const MorphogenesisConfig& growth, int64_t epochs) {
+  if (growth.lstm == 0 || epochs <= kMostRecurrentEpochs) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("algorithm.num_iterations is ", epochs,
                                                  ", but with morphogenesis.lstm it is at most ", kMostRecurrentEpochs,
                                                  ": what a controller remembers changes with every update"));
@@ -120,19 +116,18 @@ absl::Status CheckRecurrentEpochs(const Config& config) {
 
 }  // namespace
 
-std::vector<std::string> MorphogenesisWarnings(const Config& config) {
-  const int64_t epochs = config.algorithm.num_iterations;
-  if (config.morphogenesis.lstm == 0 || epochs <= kManyRecurrentEpochs) return {};
+std::vector<std::string> MorphogenesisWarnings(const MorphogenesisConfig& growth, int64_t epochs) {
+  if (growth.lstm == 0 || epochs <= kManyRecurrentEpochs) return {};
   return {absl::StrCat("algorithm.num_iterations is ", epochs, " with morphogenesis.lstm: more than ",
                        kManyRecurrentEpochs, " epochs of updates often make a controller that remembers unstable")};
 }
 
-void VisitMorphogenesis(config::FieldList& list, MorphogenesisConfig& growth, const Conditions& when) {
+void VisitMorphogenesis(config::FieldList& list, MorphogenesisConfig& growth, const config::Condition& scope) {
   list.Section(
           "morphogenesis", config::Kind::kSemantic,
           "A network that grows while it trains (run.workload morphogenesis): after each epoch of a host a controller "
           "decides whether a seed is germinated, becomes part of the host, or is removed.")
-      .OnlyFor(when.Workload("morphogenesis"));
+      .OnlyFor(scope);
   list.Name("task", growth.task, {"cifar10", "tinystories"},
             "cifar10: images and a convolutional host; tinystories: text and a transformer.");
   list.String("data_path", growth.data_path,
@@ -147,8 +142,8 @@ void VisitMorphogenesis(config::FieldList& list, MorphogenesisConfig& growth, co
   list.Int("max_epochs", growth.max_epochs, Between(0, kMostEpochs),
            "Epochs, and with it decisions, of an episode; 0 = 25 of cifar10, 50 of tinystories.");
   list.Bool("augments", growth.augments, "Whether training images are cropped and mirrored at random.")
-      .ReadIf(when(GrowsOnImages), kImages);
-  VisitHost(list, growth, when);
+      .ReadIf([&growth] { return GrowsOnImages(growth); }, kImages);
+  VisitHost(list, growth);
   VisitController(list, growth);
 }
 
@@ -201,8 +196,7 @@ std::vector<std::string> GrowthScoreNames(int64_t samples) {
   return names;
 }
 
-absl::Status CheckMorphogenesis(const Config& config, const AlgorithmRow& algorithm) {
-  const MorphogenesisConfig& growth = config.morphogenesis;
+absl::Status CheckMorphogenesis(const MorphogenesisConfig& growth, int64_t epochs, Baseline baseline) {
   ASSIGN_OR_RETURN(const models::HostTask task, HostTaskOf(growth));
   if (growth.task == "cifar10" && growth.image_size < int64_t{1} << growth.blocks) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -219,8 +213,7 @@ absl::Status CheckMorphogenesis(const Config& config, const AlgorithmRow& algori
   }
   RETURN_IF_ERROR(CheckBlueprints(task));
   RETURN_IF_ERROR(ControllerWidthsOf(growth).status());
-  RETURN_IF_ERROR(CheckRecurrentEpochs(config));
-  const Baseline baseline = algorithm.advantage.baseline;
+  RETURN_IF_ERROR(CheckRecurrentEpochs(growth, epochs));
   if (baseline == Baseline::kGreedy || baseline == Baseline::kOptimal) {
     return absl::InvalidArgumentError(
         "run.workload morphogenesis has no baselines that need more episodes of a host than those of the step: set "

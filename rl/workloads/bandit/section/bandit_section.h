@@ -1,5 +1,5 @@
-#ifndef RL_CONFIG_BANDIT_SECTION_H_
-#define RL_CONFIG_BANDIT_SECTION_H_
+#ifndef RL_WORKLOADS_BANDIT_SECTION_BANDIT_SECTION_H_
+#define RL_WORKLOADS_BANDIT_SECTION_BANDIT_SECTION_H_
 
 #include <cstdint>
 #include <vector>
@@ -8,14 +8,23 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/config/field_list.h"
-#include "rl/config/config.h"
 
 namespace reprise::rl {
 
-class Conditions;  // rl/config/key_conditions.h
+struct BanditConfig {
+  int64_t features = 8;
+  int64_t actions = 4;
+  double masked_share = 0.25;
+  double noise = 0;
+  std::string hidden = "32";  // "": none
+  std::string activation = "relu";
+  bool layer_norm = true;
+
+  bool operator==(const BanditConfig&) const = default;
+};
 
 // Lists the keys of [bandit].
-void VisitBandit(config::FieldList& list, BanditConfig& bandit, const Conditions& when);
+void VisitBandit(config::FieldList& list, BanditConfig& bandit, const config::Condition& scope);
 
 // Returns whether the key describes the policy's network, not the problem. Pure.
 bool ShapesBanditPolicy(absl::string_view section, absl::string_view key);
@@ -28,4 +37,4 @@ absl::Status CheckBandit(const BanditConfig& bandit);
 
 }  // namespace reprise::rl
 
-#endif  // RL_CONFIG_BANDIT_SECTION_H_
+#endif  // RL_WORKLOADS_BANDIT_SECTION_BANDIT_SECTION_H_
