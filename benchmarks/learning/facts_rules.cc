@@ -18,9 +18,9 @@
 #include "core/random/draw.h"
 #include "data/memory/operation.h"
 #include "rl/config/load.h"
-#include "rl/config/memory_section.h"
 #include "rl/workloads/memory_agent/episode_report.h"
 #include "rl/workloads/memory_agent/memory_metrics.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 #include "rl/workloads/memory_agent/simulated_episode.h"
 
 namespace reprise::rl {

@@ -16,9 +16,9 @@
 #include "absl/strings/str_join.h"
 #include "core/random/draw.h"
 #include "data/memory/operation.h"
-#include "rl/config/memory_section.h"
 #include "rl/workloads/memory_agent/episode_report.h"
 #include "rl/workloads/memory_agent/memory_task.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 
 namespace reprise::rl {
 namespace {

@@ -148,7 +148,6 @@ class TimedParts : public rl::PreparedWorkload {
   absl::StatusOr<std::unique_ptr<rl::Workload>> Start(const rl::WorkloadRun& run) override {
     return std::make_unique<TimedMemory>(run, policy(), tokenizer_, times_, drawn_);
   }
-  absl::Status TryProgram(const rl::Config&) const override { return absl::OkStatus(); }
   absl::Status Export(FileSystem& files, const std::string& directory) const override {
     return parts_->Export(files, directory);
   }

@@ -14,7 +14,7 @@
 #include "models/decoder/testing/testing.h"
 #include "rl/policy/decoder/shard_gradient.h"
 #include "rl/policy/decoder/shard_scores.h"
-#include "rl/workloads/completions/estimate/completions_cost.h"
+#include "rl/workloads/completions/kind/completions_cost.h"
 
 namespace reprise::benchmarks {
 namespace {

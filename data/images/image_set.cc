@@ -57,9 +57,9 @@ struct ImageDraw {
   uint64_t seed = 0, index = 0;
 
   DrawAt At(uint64_t token) const { return {.step = index >> 24, .prompt = index & 0xffffff, .token = token}; }
-  double Uniform(uint64_t token) const { return DrawUniform(seed, Purpose::kMorphogenesisTask, At(token)); }
+  double Uniform(uint64_t token) const { return DrawUniform(seed, Purpose::kGeneratedExample, At(token)); }
   uint64_t Below(uint64_t token, uint64_t bound) const {
-    return DrawBelow(seed, Purpose::kMorphogenesisTask, At(token), bound);
+    return DrawBelow(seed, Purpose::kGeneratedExample, At(token), bound);
   }
 };
 
@@ -82,7 +82,7 @@ void DrawImage(const ImageDraw& draw, int64_t label, int64_t side, uint8_t* pixe
       const double coarse_height = coarse_wave.At(column, row), fine_height = fine_wave.At(column, row);
       const size_t at = static_cast<size_t>(row * side + column);
       const std::array<uint32_t, 4> bits =
-          DrawBits(draw.seed, Purpose::kMorphogenesisTask, draw.At(kFirstNoise + static_cast<uint64_t>(at)));
+          DrawBits(draw.seed, Purpose::kGeneratedExample, draw.At(kFirstNoise + static_cast<uint64_t>(at)));
       for (size_t channel = 0; channel < 3; ++channel) {
         const double noise =
             static_cast<double>(bits[channel] & 0xff) + static_cast<double>((bits[channel] >> 8) & 0xff) - 255.0;

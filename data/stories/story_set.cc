@@ -26,7 +26,7 @@ struct StoryDraw {
   template <size_t kCount>
   absl::string_view Of(const absl::string_view (&choices)[kCount], uint64_t token) const {
     const DrawAt at = {.step = kStoryStep + (index >> 24), .prompt = index & 0xffffff, .token = token};
-    return choices[DrawBelow(seed, Purpose::kMorphogenesisTask, at, kCount)];
+    return choices[DrawBelow(seed, Purpose::kGeneratedExample, at, kCount)];
   }
 };
 

@@ -24,7 +24,7 @@ struct Problem {
                                               .delimiters = DelimitersOf(model->config()),
                                               .sampling = {.temperature = 1.5f},
                                               .seed = 5,
-                                              .purpose = Purpose::kEvaluationThought}};
+                                              .purpose = kEvaluationThought}};
 
   std::vector<Continuation> Continue(int threads = 1) const {
     ThreadPool pool(threads);

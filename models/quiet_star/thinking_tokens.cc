@@ -10,6 +10,7 @@
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "kernels/math/scalar_math.h"
+#include "models/quiet_star/thought_purposes.h"
 
 namespace reprise::models {
 namespace {
@@ -30,7 +31,7 @@ void InitializeRows(int64_t vocabulary, int64_t width, uint64_t seed, int spec, 
     }
     const double deviation = kernels::Sqrt(squares / static_cast<double>(old));
     for (int64_t i = 0; i < kCount; ++i) {
-      const std::array<uint32_t, 4> bits = DrawBits(seed, Purpose::kThoughtNoise,
+      const std::array<uint32_t, 4> bits = DrawBits(seed, kThoughtNoise,
                                                     {.step = static_cast<uint64_t>(spec),
                                                      .sample = kNewRows,
                                                      .turn = static_cast<uint64_t>(i),

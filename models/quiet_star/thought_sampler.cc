@@ -205,10 +205,10 @@ int64_t ThoughtLength(const ThoughtSampling& options, uint64_t text_index, int64
   CHECK(options.min_length >= 1 && options.min_length <= options.max_length);
   const DrawAt at = {.step = options.step,
                      .prompt = text_index,
-                     .sample = options.purpose == Purpose::kEvaluationThought ? uint64_t{1} : uint64_t{0},
+                     .sample = options.purpose == kEvaluationThought ? uint64_t{1} : uint64_t{0},
                      .turn = static_cast<uint64_t>(position)};
   const uint64_t lengths = static_cast<uint64_t>(options.max_length - options.min_length + 1);
-  return options.min_length + static_cast<int64_t>(DrawBelow(options.seed, Purpose::kThoughtNoise, at, lengths));
+  return options.min_length + static_cast<int64_t>(DrawBelow(options.seed, kThoughtNoise, at, lengths));
 }
 
 SampledThoughts SampleThoughts(const Decoder& decoder, absl::Span<const ThinkingText> texts,

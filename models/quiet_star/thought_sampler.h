@@ -19,6 +19,7 @@
 #include "kernels/sampling/sampling.h"
 #include "models/decoder/inference.h"
 #include "models/quiet_star/thought.h"
+#include "models/quiet_star/thought_purposes.h"
 
 namespace reprise::models {
 
@@ -32,7 +33,7 @@ struct ThoughtSampling {
   // Tokens are drawn by Draw(seed, purpose, step, prompt, sample: which of K, turn: position, token), the length of a
   // position's thoughts by Draw(seed, kThoughtNoise, step, prompt, sample: 1 in evaluations, else 0, turn: position).
   uint64_t seed = 0;
-  Purpose purpose = Purpose::kThought;
+  Purpose purpose = kThought;
   uint64_t step = 0;
 };
 

@@ -101,9 +101,9 @@ TEST(ThoughtSamplerTest, ThoughtsDependOnTheirDraws) {
   differs("seed");
   problem.options.seed = 77, problem.options.step = 5;
   differs("step");
-  problem.options.step = 4, problem.options.purpose = Purpose::kEvaluationThought;
+  problem.options.step = 4, problem.options.purpose = kEvaluationThought;
   differs("purpose");
-  problem.options.purpose = Purpose::kThought, problem.texts[1].index = 7;
+  problem.options.purpose = kThought, problem.texts[1].index = 7;
   differs("text");
 }
 

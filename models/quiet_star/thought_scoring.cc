@@ -10,6 +10,7 @@
 #include "kernels/rows/mean_rows.h"
 #include "models/decoder/room.h"
 #include "models/decoder/team_kernels.h"
+#include "models/quiet_star/thought_purposes.h"
 
 namespace reprise::models {
 namespace {
@@ -55,7 +56,7 @@ std::vector<float> DropoutFactors(const ThoughtHeads& heads, const ThoughtPassOp
     const uint64_t first = at.token * static_cast<uint64_t>(heads.attention_heads());
     for (int64_t head = 0; head < heads.attention_heads(); ++head) {
       at.token = first + static_cast<uint64_t>(head);
-      factor_YH.push_back(DrawUniform(options.dropout->seed, Purpose::kThoughtNoise, at) < dropout ? 0.0f : kept);
+      factor_YH.push_back(DrawUniform(options.dropout->seed, kThoughtNoise, at) < dropout ? 0.0f : kept);
     }
   }
   return factor_YH;

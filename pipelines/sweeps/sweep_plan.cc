@@ -31,6 +31,9 @@
 namespace reprise {
 namespace {
 
+// Step: index of the draw, token: the key that it is for; the settings of a sweep's trials.
+constexpr Purpose kSweepSetting{12};
+
 using config::Value;
 
 constexpr size_t kMostTrials = 100'000;
@@ -61,9 +64,9 @@ Value DrawNumber(const DrawnKey& key, double u) {
 Value DrawValue(const DrawnKey& key, int64_t seed, uint64_t attempt, uint64_t token) {
   const DrawAt at = {.step = attempt, .token = token};
   if (!key.choices.empty()) {
-    return key.choices[DrawBelow(static_cast<uint64_t>(seed), Purpose::kSweepSetting, at, key.choices.size())];
+    return key.choices[DrawBelow(static_cast<uint64_t>(seed), kSweepSetting, at, key.choices.size())];
   }
-  return DrawNumber(key, DrawUniform(static_cast<uint64_t>(seed), Purpose::kSweepSetting, at));
+  return DrawNumber(key, DrawUniform(static_cast<uint64_t>(seed), kSweepSetting, at));
 }
 
 // Draws that equal an earlier one are skipped.

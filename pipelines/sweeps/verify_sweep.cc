@@ -26,6 +26,9 @@
 namespace reprise {
 namespace {
 
+// Token: index; the trials of a sweep that are executed again.
+constexpr Purpose kSweepSample{14};
+
 constexpr absl::string_view kOtherPlan = "the plan: sweep.h5 has another one than plan.json";
 
 template <typename T>
@@ -96,7 +99,7 @@ std::vector<std::string> Sample(const SweepTable& table, const std::string& tabl
   }
   const size_t count = std::min(done.size(), static_cast<size_t>(samples));
   for (size_t i = 0; i < count; ++i) {
-    std::swap(done[i], done[i + DrawBelow(seed, Purpose::kSweepSample, {.token = i}, done.size() - i)]);
+    std::swap(done[i], done[i + DrawBelow(seed, kSweepSample, {.token = i}, done.size() - i)]);
   }
   done.resize(count);
   std::sort(done.begin(), done.end());

@@ -11,12 +11,12 @@
 #include "core/status/status_macros.h"
 #include "rl/algorithm/token_advantages.h"
 #include "rl/config/algorithm_choice.h"
-#include "rl/config/environment_section.h"
 #include "rl/config/evaluation_check.h"
 #include "rl/config/extension.h"
 #include "rl/config/reward_choice.h"
 #include "rl/config/workload_traits.h"
 #include "rl/schedule/rate_factors.h"
+#include "rl/workloads/completions/section/environment_section.h"
 
 namespace reprise::rl {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/config/quiet_star_section.h"
+#include "rl/config/quiet_star_check.h"
 
 namespace reprise::rl {
 namespace {

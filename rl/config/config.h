@@ -1,7 +1,7 @@
 #ifndef RL_CONFIG_CONFIG_H_
 #define RL_CONFIG_CONFIG_H_
 
-// The configuration of the language-model workloads: plain data with its defaults. The keys of the TOML file are the
+// The configuration: plain data with its defaults. The keys of the TOML file are the
 // members' names, except within the options of a component (KlOptions); sections.cc and docs/configuration.md define
 // their meanings and ranges. Names and defaults follow TRL where TRL has them. Everything except [execution] is part of
 // the run's identity.
@@ -11,12 +11,15 @@
 
 #include "core/config/field_list.h"
 #include "rl/advantage/optimal_value.h"
-#include "rl/evaluation/scores/anti_theater.h"
 #include "rl/loss/options.h"
-#include "rl/reward/thought_reward.h"
 #include "rl/schedule/entropy_coefficient.h"
 #include "rl/schedule/kl_coefficient.h"
 #include "rl/schedule/learning_rate.h"
+#include "rl/workloads/bandit/section/bandit_section.h"
+#include "rl/workloads/completions/section/environment_section.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
+#include "rl/workloads/morphogenesis/section/morphogenesis_section.h"
+#include "rl/workloads/quiet_star/section/quiet_star_section.h"
 
 namespace reprise::rl {
 
@@ -100,149 +103,6 @@ struct RolloutConfig {
   std::string stop_token_ids = "";  // "": none
 
   bool operator==(const RolloutConfig&) const = default;
-};
-
-struct EnvironmentConfig {
-  std::string name = "";  // "": none, completions are answers
-  int64_t max_turns = 5;
-  int64_t max_action_length = 0;  // 0: no separate limit
-  std::string stop = "";          // "": none
-  double turn_reward = 0;
-  int64_t largest = 16;
-  int64_t numbers = 3;
-  int64_t kinds = 4;
-  std::string action_mask = "all";
-  int64_t min_action_tokens = 10;
-  int64_t max_action_tokens = 100;
-  std::string invalid_episodes = "keep";
-  std::string observation = "text";
-  int64_t feature_bins = 1024;
-  int64_t max_tool_calls = 0;  // 0: no bound
-  std::string tool_call_refusal = "no tool calls left\n";
-
-  bool operator==(const EnvironmentConfig&) const = default;
-};
-
-struct ProcessConfig {
-  std::string command = "";  // "": none
-
-  bool operator==(const ProcessConfig&) const = default;
-};
-
-struct BanditConfig {
-  int64_t features = 8;
-  int64_t actions = 4;
-  double masked_share = 0.25;
-  double noise = 0;
-  std::string hidden = "32";  // "": none
-  std::string activation = "relu";
-  bool layer_norm = true;
-
-  bool operator==(const BanditConfig&) const = default;
-};
-
-struct MemoryConfig {
-  int64_t stage1_steps = 1000, stage2_steps = 2000, stage3_steps = 3000;
-  std::string stage1_behaviour = "uniform", stage2_behaviour = "uniform", stage3_behaviour = "policy";
-  std::string task = "notes";
-  std::string similarity = "keywords";
-  int64_t buffer_size = 20;
-  int64_t store_size = 3;
-  int64_t context_window = 4096;
-  double filter_threshold = 0.5;
-  double latency_spread = 1;
-
-  std::string reward = "composite";
-  std::string reward_mode = "clamped";
-  double task_weight = 0.5, efficiency_weight = 0.3, quality_weight = 0.2;
-  double success_reward = 1, failure_reward = -0.5;
-  double max_latency = 1000, optimal_latency = 100;
-  int64_t optimal_retrieved = 5;
-  double summary_ratio = 0.3, filter_ratio = 0.5;
-  double recall_bonus = 0.5;
-  double answer_reward = 1;
-  int64_t max_rounds = 8;
-
-  bool operator==(const MemoryConfig&) const = default;
-};
-
-struct MorphogenesisConfig {
-  std::string task = "cifar10";
-  std::string data_path = "";  // "": generated
-  int64_t train_examples = 512;
-  int64_t validation_examples = 256;
-  int64_t batch_size = 0;  // 0: the task's
-  int64_t max_epochs = 0;  // 0: the task's
-  bool augments = true;
-  // The host.
-  int64_t image_size = 32;
-  int64_t base_channels = 8;
-  int64_t blocks = 3;
-  int64_t block_size = 64;
-  int64_t width = 32;
-  int64_t heads = 4;
-  int64_t layers = 2;
-  double dropout = 0.1;
-  double host_learning_rate = 0.01;
-  double seed_learning_rate = 0.01;
-  double momentum = 0.9;
-  double weight_decay = 5e-4;
-  bool detaches_blending = false;
-  int64_t embargo_epochs = 5;
-  // The controller.
-  std::string reward = "shaped";
-  bool telemetry = true;
-  std::string trunk = "256 256";
-  std::string hidden = "128";
-  int64_t lstm = 0;  // 0: none
-  bool orthogonal = true;
-  bool normalizes_features = false;
-  bool normalizes_entropy = true;
-
-  bool operator==(const MorphogenesisConfig&) const = default;
-};
-
-struct QuietStarConfig {
-  // Where and how long the model thinks.
-  std::string positions = "every";
-  double injection_threshold = 0.6;
-  int64_t injection_interval = 3;
-  bool attention_dispersion = false;
-  int64_t min_thought_length = 10, max_thought_length = 20;
-  std::string delimiters_like = "";  // "": drawn like the other thinking tokens
-  double delimiter_gradient_weight = 100;
-
-  // How thoughts change predictions.
-  std::string mixing = "scalar";
-  bool bounded_mixing = false;
-  int64_t mixing_heads = 8;
-  double mixing_dropout = 0.1;
-
-  // What thoughts are rewarded for, and the losses of the text.
-  int64_t tokens_ahead = 4;
-  ThoughtReward reward = ThoughtReward::kNonMyopic;
-  bool clamp_rewards = true;
-  double reward_weight = 1;
-  double base_weight = 0.5, talk_weight = 0.5;
-  std::string counted = "text";
-  std::string value_hidden = "256 256";  // "": none
-  bool values_train_decoder = false;
-  std::string kl_direction = "policy_from_copy";
-
-  // Prompt baking, in the warm-up.
-  double plain_share = 0.5;
-  int64_t baking_examples = 1600;  // 0: every example is a new one
-  double baking_convergence = 0;   // 0: the warm-up takes all of its steps
-  int64_t baking_window = 10;
-
-  // Tests whether thoughts matter.
-  bool anti_theater = false;
-  AntiTheaterOptions theater = {};
-  int64_t anti_theater_patience = 0;  // 0: never ends the run
-
-  bool paper_metrics = false;
-
-  bool operator==(const QuietStarConfig&) const = default;
 };
 
 struct AlgorithmConfig {

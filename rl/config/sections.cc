@@ -2,14 +2,10 @@
 // describes.
 
 #include "rl/config/algorithm_section.h"
-#include "rl/config/bandit_section.h"
 #include "rl/config/config.h"
-#include "rl/config/environment_section.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/config/key_conditions.h"
-#include "rl/config/memory_section.h"
-#include "rl/config/morphogenesis_section.h"
-#include "rl/config/quiet_star_section.h"
+#include "rl/config/workload_traits.h"
 
 namespace reprise::rl {
 namespace {
@@ -445,12 +441,7 @@ void Visit(FieldList& list, Config& config) {
   Visit(list, config.data, when);
   Visit(list, config.warm_up, when);
   Visit(list, config.rollout, when);
-  VisitEnvironment(list, config.environment, when);
-  VisitProcess(list, config.process, when);
-  VisitBandit(list, config.bandit, when);
-  VisitMemory(list, config.memory, when);
-  VisitMorphogenesis(list, config.morphogenesis, when);
-  VisitQuietStar(list, config.quiet_star, when);
+  for (const WorkloadTraits& each : Workloads()) each.visit(list, config, when, when.Workload(each.name));
   Visit(list, config.algorithm, when);
   Visit(list, config.optimizer, when);
   Visit(list, config.evaluation, when);

@@ -8,11 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "core/status/check.h"
 #include "rl/algorithm/token_advantages.h"
-#include "rl/config/bandit_section.h"
 #include "rl/config/evaluation_section.h"
-#include "rl/config/memory_section.h"
-#include "rl/config/morphogenesis_section.h"
-#include "rl/config/quiet_star_section.h"
+#include "rl/config/quiet_star_check.h"
 
 namespace reprise::rl {
 namespace {
@@ -23,9 +20,21 @@ bool WhereConfigured(const Config& config) {
   return !config.evaluation.path.empty() || config.evaluation.held_out_share > 0;
 }
 
+// Lists a section whose keys depend on no other.
+template <auto visit, auto keys>
+void VisitOwn(config::FieldList& list, Config& config, const Conditions&, const config::Condition& scope) {
+  visit(list, config.*keys, scope);
+}
+
+void VisitEpisodes(config::FieldList& list, Config& config, const Conditions&, const config::Condition& scope) {
+  VisitEnvironment(list, config.environment, scope);
+  VisitProcess(list, config.process, scope);
+}
+
 constexpr WorkloadTraits kWorkloads[] = {
     {.name = "completions",
      .policy_keys = "[model], or its model.path, and its [lora]",
+     .visit = VisitEpisodes,
      .has_language_model = true,
      .has_texts = true,
      .has_completions = true,
@@ -41,6 +50,9 @@ constexpr WorkloadTraits kWorkloads[] = {
      .final_reward = "algorithm.turn_rewards episode"},
     {.name = "bandit",
      .policy_keys = "[bandit]",
+     .visit = VisitOwn<VisitBandit, &Config::bandit>,
+     .section = "bandit",
+     .shapes_policy = ShapesBanditPolicy,
      .has_one_decision = true,
      .masks_actions = true,
      .decays_only_values = true,
@@ -50,6 +62,8 @@ constexpr WorkloadTraits kWorkloads[] = {
      .check = [](const Config& config, const AlgorithmRow&) { return CheckBandit(config.bandit); }},
     {.name = "memory_agent",
      .policy_keys = "[model], or its model.path, and its [lora]",
+     .visit = VisitOwn<VisitMemory, &Config::memory>,
+     .section = "memory",
      .has_language_model = true,
      .holds_out = Never,
      .most_decisions = [](const Config& config) { return LengthsOfLastStage(config.memory).most; },
@@ -57,9 +71,13 @@ constexpr WorkloadTraits kWorkloads[] = {
      .turn_rewards = "memory.reward composite",
      .final_reward = "memory.reward agemem",
      .score_names = [](const Config& config) { return MemoryScoreNames(config.evaluation.num_generations); },
-     .check = [](const Config& config, const AlgorithmRow&) { return CheckMemory(config); }},
+     .check = [](const Config& config,
+                 const AlgorithmRow&) { return CheckMemory(config.memory, config.evaluation.num_prompts); }},
     {.name = "quiet_star",
      .policy_keys = "[model], or its model.path, its [lora], and the keys of [quiet_star] about mixing and values",
+     .visit = VisitThoughts,
+     .section = "quiet_star",
+     .shapes_policy = ShapesThoughtPolicy,
      .has_language_model = true,
      .has_texts = true,
      .has_turns = true,
@@ -68,11 +86,14 @@ constexpr WorkloadTraits kWorkloads[] = {
      .rewards_turns = Always,
      .turn_rewards = "run.workload quiet_star",
      .never_draws_some = true,
-     .score_names = ThoughtScoreNames,
+     .score_names = [](const Config& config) { return ThoughtScoreNames(config.quiet_star); },
      .check = CheckQuietStar,
-     .trends = ThoughtTrends},
+     .trends = [](const Config& config) { return ThoughtTrends(config.quiet_star); }},
     {.name = "morphogenesis",
      .policy_keys = "keys of [morphogenesis] that shape the controller",
+     .visit = VisitOwn<VisitMorphogenesis, &Config::morphogenesis>,
+     .section = "morphogenesis",
+     .shapes_policy = ShapesController,
      .has_time_limits = true,
      .masks_actions = true,
      .decays_only_values = true,
@@ -81,9 +102,13 @@ constexpr WorkloadTraits kWorkloads[] = {
      .rewards_turns = Always,
      .turn_rewards = "morphogenesis.reward",
      .score_names = [](const Config& config) { return GrowthScoreNames(config.evaluation.num_generations); },
-     .check = CheckMorphogenesis}};
+     .check =
+         [](const Config& config, const AlgorithmRow& algorithm) {
+           return CheckMorphogenesis(config.morphogenesis, config.algorithm.num_iterations,
+                                     algorithm.advantage.baseline);
+         }}};
 
-// Beside the sections of problems, whose other keys all describe the problem.
+// Beside the sections of problems.
 constexpr absl::string_view kOfProblem[] = {"run.workload",
                                             "algorithm.reward",
                                             "algorithm.reward_weights",
@@ -95,8 +120,7 @@ constexpr absl::string_view kOfProblem[] = {"run.workload",
                                             "evaluation.split_seed",
                                             "evaluation.correct_reward",
                                             "evaluation.num_prompts"};
-constexpr absl::string_view kSectionsOfProblem[] = {"data",   "environment",   "process",   "bandit",
-                                                    "memory", "morphogenesis", "quiet_star"};
+constexpr absl::string_view kSectionsOfProblem[] = {"data", "environment", "process"};
 
 }  // namespace
 
@@ -106,6 +130,8 @@ const WorkloadTraits& Traits(const Config& config) {
   CHECK(found != std::end(kWorkloads));
   return *found;
 }
+
+absl::Span<const WorkloadTraits> Workloads() { return kWorkloads; }
 
 std::vector<absl::string_view> WorkloadNames() {
   std::vector<absl::string_view> names;
@@ -128,8 +154,10 @@ bool DescribesProblem(absl::string_view section, absl::string_view key) {
   const auto contains = [](const auto& names, absl::string_view name) {
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
   };
-  if (!contains(kSectionsOfProblem, section)) return contains(kOfProblem, absl::StrCat(section, ".", key));
-  return !ShapesBanditPolicy(section, key) && !ShapesController(section, key) && !ShapesThoughtPolicy(section, key);
+  for (const WorkloadTraits& each : kWorkloads) {
+    if (each.section == section) return each.shapes_policy == nullptr || !each.shapes_policy(section, key);
+  }
+  return contains(kSectionsOfProblem, section) || contains(kOfProblem, absl::StrCat(section, ".", key));
 }
 
 bool AveragesRewards(const Config& config) {

@@ -9,15 +9,24 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/config/field_list.h"
 #include "rl/algorithm/algorithm.h"
 #include "rl/config/config.h"
 #include "rl/schedule/trend_rules.h"
 
 namespace reprise::rl {
 
+class Conditions;  // rl/config/key_conditions.h
+
 struct WorkloadTraits {
   absl::string_view name;         // of run.workload
   absl::string_view policy_keys;  // the keys that describe its policy, for messages
+
+  // Its own sections, with their keys: scope is that a run is of this workload.
+  void (*visit)(config::FieldList& list, Config& config, const Conditions& when, const config::Condition& scope);
+  absl::string_view section = "";  // that describes its problem, except the keys of which shapes_policy is true
+  bool (*shapes_policy)(absl::string_view section, absl::string_view key) = nullptr;
 
   // Which keys a run has.
   bool has_language_model = false;  // [model] and [lora]
@@ -52,6 +61,9 @@ struct WorkloadTraits {
 
 // Returns the traits of run.workload, which must be one of its names (checked). Pure.
 const WorkloadTraits& Traits(const Config& config);
+
+// Returns the traits of all workloads, the one place of rl/config that lists them.
+absl::Span<const WorkloadTraits> Workloads();
 
 // Returns the names of all workloads. Pure.
 std::vector<absl::string_view> WorkloadNames();

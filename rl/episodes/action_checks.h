@@ -22,7 +22,8 @@ struct ActionCheckOptions {
   int64_t choices = 4;  // number of choices of an answer
 };
 
-// Called only where ChecksActions (rl/config/environment_section.h) is true; otherwise turns have no ActionCheck.
+// Called only where ChecksActions (rl/workloads/completions/section/environment_section.h) is true; otherwise turns
+// have no ActionCheck.
 ActionCheckOptions ActionCheckOptionsOf(const EnvironmentConfig& config);
 
 // Gives every turn of the episode its check; sets the episode's decisions and whether it is invalid. Pure.

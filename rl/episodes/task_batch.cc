@@ -13,6 +13,7 @@
 #include "rl/episodes/draw_problem.h"
 #include "rl/episodes/prompt.h"
 #include "rl/record/completions/completion_record.h"
+#include "rl/workload/task_purpose.h"
 
 namespace reprise::rl {
 namespace {
@@ -24,7 +25,7 @@ class StepTasks {
       : config_(config),
         problems_(problems),
         seed_(static_cast<uint64_t>(config.run.seed)),
-        purpose_(phase == Phase::kWarmUp ? Purpose::kWarmUpTask : Purpose::kTask),
+        purpose_(TaskPurpose(phase)),
         step_(step),
         prompts_(phase == Phase::kWarmUp ? config.warm_up.prompts_per_step : config.rollout.prompts_per_step) {}
 

@@ -1,31 +1,22 @@
 #ifndef RL_RUN_PATH_KEYS_H_
 #define RL_RUN_PATH_KEYS_H_
 
-// The keys whose values are paths of files that a run reads: the one place that lists them. A run stores the files'
-// digests and never the paths.
+// The keys whose values are paths of files that a run reads: those of shared sections, and of the workloads' own
+// (WorkloadKind).
 
 #include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "rl/config/config.h"
+#include "rl/workload/path_key.h"
 
 namespace reprise::rl {
 
 // What the configuration of a stored run has in place of a path.
 inline constexpr absl::string_view kExternal = "external";
 
-struct PathKey {
-  absl::string_view section, key;
-  std::string& (*path)(Config& config);
-  // Returns names of external files that every run with the path stores.
-  std::vector<std::string> (*files)(const Config& config);
-  absl::string_view flag;     // gives the path where a stored run is executed or evaluated
-  absl::string_view what;     // it leads to, for messages: "the run read no ..."
-  absl::string_view missing;  // a sentence for a stored run without the flag
-};
-
+// Returns the shared keys, then those of the kinds of workloads.
 absl::Span<const PathKey> PathKeys();
 
 // Returns the key whose path the flag gives: of several the one that the run's workload reads, else the first. An

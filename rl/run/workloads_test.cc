@@ -4,29 +4,23 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "core/config/field_list.h"
 #include "core/io/read_file.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/workload_traits.h"
 
 namespace reprise::rl {
 namespace {
 
-// Returns the names that run.workload accepts.
-std::vector<absl::string_view> WorkloadNames() {
-  Config config;
-  config::FieldList list;
-  Visit(list, config);
-  for (const config::Field& field : list.fields()) {
-    if (field.Name() == "run.workload") return std::get<std::vector<absl::string_view>>(field.allowed);
-  }
-  return {};
+std::vector<absl::string_view> KindNames() {
+  std::vector<absl::string_view> names;
+  for (const WorkloadKind* kind : WorkloadKinds()) names.push_back(kind->name);
+  return names;
 }
 
 // Returns a configuration whose runs have every stream and column of the workload.
@@ -76,7 +70,7 @@ TEST(WorkloadsTest, HaveTheStreamsAndColumnsOfTheFormatsPage) {
   ASSERT_NE(chapter, std::string::npos);
   const std::vector<std::string> sections =
       absl::StrSplit(page.substr(chapter, page.find("\n### ", chapter) - chapter), "\n#### Streams of ");
-  const std::vector<absl::string_view> names = WorkloadNames();
+  const std::vector<absl::string_view> names = KindNames();
   ASSERT_EQ(sections.size(), names.size() + 2)
       << "the columns of all streams, the streams of every workload, and of each";
   EXPECT_TRUE(absl::StrContains(sections[0], "\n| `phase` | scalar u8 | "));
@@ -92,9 +86,12 @@ TEST(WorkloadsTest, HaveTheStreamsAndColumnsOfTheFormatsPage) {
   }
 }
 
+// rl/config knows workloads by their traits, without what they are made of.
+TEST(WorkloadsTest, AreTheNamesThatTheConfigurationAccepts) { EXPECT_EQ(KindNames(), WorkloadNames()); }
+
 // CheckEpisodes counts them: it would refuse every run of a workload that names its episodes differently.
 TEST(WorkloadsTest, HaveAStreamOfEpisodes) {
-  for (const absl::string_view name : WorkloadNames()) {
+  for (const absl::string_view name : KindNames()) {
     const std::vector<StreamSchema> streams = RecordSchemaOf(WithAllStreams(name)).streams;
     const auto is_it = [](const StreamSchema& stream) { return stream.name == "episodes"; };
     EXPECT_EQ(std::count_if(streams.begin(), streams.end(), is_it), 1) << name;

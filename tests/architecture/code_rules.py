@@ -93,6 +93,25 @@ def throws(source):
                     "an exception would leave this file: return an absl::Status")
 
 
+_PURPOSES = re.compile(r"\benum class Purpose\b[^{]*\{([^}]*)\}")
+_PURPOSE = re.compile(r"\b(k\w+)\s*=\s*(\d+)")
+_OWN_PURPOSE = re.compile(r"\bPurpose (k\w+)(?:\{|\(|\s*=\s*Purpose[{(])(\d+)[})]")
+
+
+def purposes(sources):
+    """No two purposes of draws in the tree have the same value: their draws would be the same."""
+    seen = {}
+    for source in sources:
+        found = [(match.start(), *match.groups()) for match in _OWN_PURPOSE.finditer(source.code)]
+        for shared in _PURPOSES.finditer(source.code):
+            found += [(shared.start(1) + match.start(), *match.groups()) for match in _PURPOSE.finditer(shared[1])]
+        for start, name, value in found:
+            other = seen.setdefault(int(value), f"{name} in {source.path}")
+            if other != f"{name} in {source.path}":
+                yield Fault(source.path, line_of(source.code, start), "purpose",
+                            f"{name} has the value {value} of {other}: use a new one")
+
+
 def unfinished(source):
     for match in re.finditer(r"\b(TODO|FIXME|XXX)\b", source.text):
         yield Fault(source.path, line_of(source.text, match.start()), "unfinished",

@@ -41,6 +41,7 @@ def faults_of_tree(texts):
     test_only_paths = {source.path for source in sources if source.test_only}
     faults = [fault for source in sources for fault in faults_of_source(source, test_only_paths)]
     faults += comment_rules.names(sources)
+    faults += code_rules.purposes([source for source in sources if source.is_cpp and source.layer in BELOW])
     faults += [*room_rules.room_sizes(sources), *room_rules.circles(sources), *room_map.faults(texts)]
     builds = repository.builds(texts)
     for path, text in sorted(builds.items()):

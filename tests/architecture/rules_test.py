@@ -2,6 +2,7 @@
 
 import unittest
 
+import code_rules
 import comment_rules
 import room_map
 import rules
@@ -134,6 +135,16 @@ class CodeRulesTest(unittest.TestCase):
                      "std::shuffle(a, b, g);\n"):
             self.assertEqual(broken("core/a/a.cc", text), {"random"}, text)
         self.assertEqual(broken("rl/a/a.cc", "auto u = DrawUniform(seed, purpose, at); Operand(x); a.rand(y);\n"), set())
+
+    def test_purposes_of_draws_have_values_of_their_own(self):
+        shared = SourceFile("core/random/draw.h", "enum class Purpose : uint8_t {\n  kTask = 2,  // = 3\n  kTest = 255,\n};\n")
+        own = "namespace a {\ninline constexpr Purpose kOwn{%d};\n}\n"
+        self.assertEqual(list(code_rules.purposes([shared, SourceFile("rl/a/a.h", own % 3)])), [])
+        self.assertEqual([(fault.path, fault.line) for fault in code_rules.purposes([shared, SourceFile("rl/a/a.h", own % 2)])],
+                         [("rl/a/a.h", 2)])
+        twice = [SourceFile("rl/a/a.h", own % 7), SourceFile("rl/b/b.h", own % 7)]
+        self.assertEqual([fault.message for fault in code_rules.purposes(twice)],
+                         ["kOwn has the value 7 of kOwn in rl/a/a.h: use a new one"])
 
     def test_only_the_programs_read_a_clock(self):
         for text in ("#include <chrono>\n", "auto t = std::chrono::steady_clock::now();\n", "long t = time(nullptr);\n",

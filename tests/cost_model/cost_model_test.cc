@@ -1,5 +1,5 @@
 // Promise: the operations of a step are those of the formulas in docs/performance.md
-// (rl/workloads/completions/estimate/completions_cost.h, rl/workloads/memory_agent/estimate/memory_agent_cost.h).
+// (rl/workloads/completions/kind/completions_cost.h, rl/workloads/memory_agent/kind/memory_agent_cost.h).
 
 #include <atomic>
 #include <cmath>
@@ -18,8 +18,8 @@
 #include "rl/record/completions/completion_record.h"
 #include "rl/run/execution.h"
 #include "rl/run/prepare.h"
-#include "rl/workloads/completions/estimate/completions_cost.h"
-#include "rl/workloads/memory_agent/estimate/memory_agent_cost.h"
+#include "rl/workloads/completions/kind/completions_cost.h"
+#include "rl/workloads/memory_agent/kind/memory_agent_cost.h"
 
 namespace reprise {
 namespace {

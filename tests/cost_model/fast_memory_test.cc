@@ -18,7 +18,7 @@
 #include "nlohmann/json.hpp"
 #include "pipelines/program/configuration.h"
 #include "rl/learner/tests/learner_testing.h"
-#include "rl/workloads/completions/estimate/completions_cost.h"
+#include "rl/workloads/completions/kind/completions_cost.h"
 #include "tests/programs/programs.h"
 
 namespace reprise::testing {

@@ -20,10 +20,10 @@
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
-#include "rl/config/memory_section.h"
 #include "rl/policy/encoder/encoder_policy.h"
 #include "rl/run/prepare.h"
 #include "rl/workloads/completions/model_files.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 #include "tests/workloads/training.h"
 
 namespace reprise::rl {

@@ -9,9 +9,9 @@
 #include "gtest/gtest.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
-#include "rl/config/morphogenesis_section.h"
 #include "rl/record/table_row.h"
 #include "rl/run/workloads.h"
+#include "rl/workloads/morphogenesis/section/morphogenesis_section.h"
 #include "tests/workloads/training.h"
 
 namespace reprise::rl {
@@ -103,11 +103,12 @@ TEST(MorphogenesisConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
 TEST(MorphogenesisConfigTest, WarnsOfManyEpochsOfAControllerThatRemembers) {
   Config config = GrowthConfigOf();
   config.algorithm.num_iterations = 3;
-  EXPECT_THAT(MorphogenesisWarnings(config), IsEmpty());
+  const auto warnings = [&] { return MorphogenesisWarnings(config.morphogenesis, config.algorithm.num_iterations); };
+  EXPECT_THAT(warnings(), IsEmpty());
   config.morphogenesis.lstm = 4;
-  EXPECT_THAT(MorphogenesisWarnings(config), ElementsAre(HasSubstr("more than 2 epochs of updates")));
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("more than 2 epochs of updates")));
   config.algorithm.num_iterations = 2;
-  EXPECT_THAT(MorphogenesisWarnings(config), IsEmpty());
+  EXPECT_THAT(warnings(), IsEmpty());
 }
 
 TEST(MorphogenesisConfigTest, StoresOnlyTheKeysThatItReads) {

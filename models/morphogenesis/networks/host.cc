@@ -4,12 +4,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/random/draw.h"
+#include "models/morphogenesis/networks/row_ops.h"
 
 namespace reprise::models {
 
 uint64_t DropoutSeedOf(const EpisodeCoordinates& episode, uint64_t batch) {
   const std::array<uint32_t, 4> bits =
-      DrawBits(episode.seed, Purpose::kHostDropout,
+      DrawBits(episode.seed, kHostDropout,
                {.step = episode.step, .prompt = episode.prompt, .sample = episode.sample, .token = batch});
   return static_cast<uint64_t>(bits[1]) << 32 | bits[0];
 }

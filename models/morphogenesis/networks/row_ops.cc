@@ -81,9 +81,8 @@ void Mask(double probability, const DropoutSite& site, const at::Tensor& x, cons
   const float* const from = Data(x);
   float* const to = MutableData(y);
   for (int64_t begin = 0; begin < x.numel(); begin += kElementsOfDraw) {
-    const std::array<uint32_t, 4> bits =
-        DrawBits(site.pass_seed, Purpose::kHostDropout,
-                 {.step = site.site, .token = static_cast<uint64_t>(begin / kElementsOfDraw)});
+    const std::array<uint32_t, 4> bits = DrawBits(
+        site.pass_seed, kHostDropout, {.step = site.site, .token = static_cast<uint64_t>(begin / kElementsOfDraw)});
     const int64_t end = std::min(begin + kElementsOfDraw, x.numel());
     for (int64_t i = begin; i < end; ++i) {
       const int64_t k = i - begin;

@@ -21,6 +21,10 @@ at::Tensor Gelu(const at::Tensor& x);
 // Layer normalisation of rows, eps 1e-5.
 at::Tensor LayerNorm(const at::Tensor& x, const at::Tensor& gain_C, const at::Tensor& bias_C);
 
+// First step, prompt, sample: the episode, token: the training batch within it: the seed of a forward pass; then, with
+// this seed, step: number of the dropout in the network, token: eight elements.
+inline constexpr Purpose kHostDropout{20};
+
 // Where a dropout's mask is drawn: the pass has its own seed, and each dropout of a network its own site.
 struct DropoutSite {
   uint64_t pass_seed = 0;

@@ -11,6 +11,9 @@
 namespace reprise::models {
 namespace {
 
+// Step, prompt, sample: the episode, turn: index of the tensor, token: index of the element.
+constexpr Purpose kHostWeights{22};
+
 // Calls value(128 random bits) for each element.
 template <typename Value>
 at::Tensor Drawn(const EpisodeCoordinates& episode, uint64_t number, const std::vector<int64_t>& shape,
@@ -20,7 +23,7 @@ at::Tensor Drawn(const EpisodeCoordinates& episode, uint64_t number, const std::
   DrawAt at = {.step = episode.step, .prompt = episode.prompt, .sample = episode.sample, .turn = number};
   for (int64_t i = 0; i < tensor.numel(); ++i) {
     at.token = static_cast<uint64_t>(i);
-    to[i] = static_cast<float>(value(DrawBits(episode.seed, Purpose::kHostWeights, at)));
+    to[i] = static_cast<float>(value(DrawBits(episode.seed, kHostWeights, at)));
   }
   return tensor;
 }

@@ -12,6 +12,9 @@
 namespace reprise {
 namespace {
 
+// Step: resample, prompt: what is estimated, token: index within the resample.
+constexpr Purpose kSweepBootstrap{13};
+
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr uint64_t kBootstrapSeed = 1;
 
@@ -187,7 +190,7 @@ ConfidenceInterval BootstrapInterval(const std::vector<std::vector<double>>& sam
       for (size_t i = 0; i < samples[k].size(); ++i) {
         const DrawAt at = {
             .step = static_cast<uint64_t>(r), .prompt = static_cast<uint64_t>(what), .sample = k, .token = i};
-        drawn[k][i] = samples[k][DrawBelow(kBootstrapSeed, Purpose::kSweepBootstrap, at, samples[k].size())];
+        drawn[k][i] = samples[k][DrawBelow(kBootstrapSeed, kSweepBootstrap, at, samples[k].size())];
       }
     }
     values.push_back(statistic(drawn));

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status/status_macros.h"
-#include "rl/config/environment_section.h"
 #include "rl/record/recorded.h"
 #include "rl/record/table_row.h"
+#include "rl/workloads/completions/section/environment_section.h"
 
 namespace reprise::rl {
 namespace {

@@ -18,7 +18,7 @@ double BanditWorld::Normal(Purpose purpose, DrawAt at, uint64_t index) const {
 BanditWorld::BanditWorld(const BanditConfig& config, uint64_t seed) : config_(config), seed_(seed) {
   weight_AF_.reserve(static_cast<size_t>(config.actions * config.features));
   for (int64_t i = 0; i < config.actions * config.features; ++i) {
-    weight_AF_.push_back(Normal(Purpose::kBandit, {}, static_cast<uint64_t>(i)));
+    weight_AF_.push_back(Normal(kBanditRewards, {}, static_cast<uint64_t>(i)));
   }
 }
 

@@ -13,6 +13,9 @@
 
 namespace reprise::rl {
 
+// Token: index of the draw: the rewards of a bandit, the same for all of its problems.
+inline constexpr Purpose kBanditRewards{10};
+
 struct BanditProblem {
   uint64_t step = 0;  // of the run, to which the noise of its rewards belongs
   std::vector<float> feature_F;

@@ -8,9 +8,10 @@
 
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "core/tensor/bounds.h"
 #include "rl/policy/categorical/categorical_policy.h"
+#include "rl/record/stored_episode.h"
 #include "rl/record/table_row.h"
+#include "rl/workload/task_purpose.h"
 
 namespace reprise::rl {
 namespace {
@@ -45,10 +46,6 @@ void EpisodeColumns(auto&& row, auto& episode, auto& action) {
               episode.reward, episode.advantage);
 }
 
-bool AreWithinBounds(const auto& values) {
-  return std::all_of(values.begin(), values.end(), [](auto value) { return IsWithinBounds(value); });
-}
-
 // Returns what is wrong with a problem that was read; "" if nothing.
 absl::string_view FaultOfProblem(const BanditConfig& bandit, absl::Span<const float> features,
                                  absl::Span<const int32_t> allowed, int32_t best) {
@@ -63,17 +60,13 @@ absl::string_view FaultOfProblem(const BanditConfig& bandit, absl::Span<const fl
 }
 
 // Returns what is wrong with an episode that was read; "" if nothing. rewards: how many it must have.
-absl::string_view FaultOfEpisode(const EpisodeRecord& episode, int32_t action, absl::Span<const int32_t> allowed,
-                                 int64_t sample, size_t rewards) {
+absl::string_view FaultOfChoice(const EpisodeRecord& episode, int32_t action, absl::Span<const int32_t> allowed,
+                                int64_t sample, size_t rewards) {
   if (episode.sample != sample) return "it is not the next sample of its problem";
   if (!std::binary_search(allowed.begin(), allowed.end(), action)) return "its action is not allowed";
   if (episode.logprobs.size() != 1) return "it has not exactly one log-probability";
   if (episode.ref_logprobs.size() > 1) return "it has more than one log-probability under the reference";
-  if (episode.rewards_F.size() != rewards) return "it has another number of rewards than functions reward it";
-  const bool sound = AreWithinBounds(episode.logprobs) && AreWithinBounds(episode.ref_logprobs) &&
-                     AreWithinBounds(episode.rewards_F) && IsWithinBounds(episode.reward) &&
-                     IsWithinBounds(episode.advantage);
-  return sound ? "" : "a number is out of bounds: numbers are finite, at most 1e18, and not subnormal";
+  return FaultOfEpisode(episode, /*decisions=*/1, rewards);
 }
 
 }  // namespace
@@ -105,7 +98,7 @@ absl::Status CheckBanditTables(const Config& config, const StepTables& step) {
       EpisodeRecord episode;
       int32_t action = 0;
       EpisodeColumns(episodes, episode, action);
-      const absl::string_view wrong = FaultOfEpisode(episode, action, allowed, sample, is_warm_up ? 0 : 1);
+      const absl::string_view wrong = FaultOfChoice(episode, action, allowed, sample, is_warm_up ? 0 : 1);
       if (!wrong.empty()) return episodes.Broken(wrong);
     }
   }
@@ -162,9 +155,8 @@ int32_t ActionOf(const EpisodeRecord& episode) {
 StepRecord RecordOfTables(const BanditWorld& world, const StepTables& step) {
   StepRecord record;
   static_cast<StepResults&>(record) = ResultsOf(step);
-  const Purpose purpose = step.phase == Phase::kWarmUp ? Purpose::kWarmUpTask : Purpose::kTask;
   for (RowReader problems(step.Find("problems")); problems.has_row(); problems.Next()) {
-    record.task_P.push_back(BanditTask(world, purpose, step.step, problems.Peek<int64_t>(0)));
+    record.task_P.push_back(BanditTask(world, TaskPurpose(step.phase), step.step, problems.Peek<int64_t>(0)));
   }
   for (RowReader episodes(step.Find("episodes")); episodes.has_row(); episodes.Next()) {
     EpisodeRecord read;
@@ -172,11 +164,7 @@ StepRecord RecordOfTables(const BanditWorld& world, const StepTables& step) {
     EpisodeColumns(episodes, read, action);
     EpisodeRecord& episode =
         record.episode_N.emplace_back(BanditEpisode(TaskOf(record.task_P, read), read.sample, action));
-    episode.logprobs = std::move(read.logprobs);
-    episode.ref_logprobs = std::move(read.ref_logprobs);
-    episode.rewards_F = std::move(read.rewards_F);
-    episode.reward = read.reward;
-    episode.advantage = read.advantage;
+    TakeNumbers(std::move(read), &episode);
   }
   return record;
 }

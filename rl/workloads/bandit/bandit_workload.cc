@@ -4,23 +4,23 @@
 #include <any>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/comm/agree.h"
 #include "core/comm/gather_rows.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "core/tensor/bounds.h"
 #include "kernels/sampling/sampling.h"
 #include "kernels/sums/sums.h"
 #include "rl/advantage/optimal_value.h"
 #include "rl/evaluation/scores/scores.h"
+#include "rl/workload/replay.h"
+#include "rl/workload/task_purpose.h"
 #include "rl/workloads/bandit/bandit_record.h"
 
 namespace reprise::rl {
 namespace {
-
-Purpose TaskPurpose(Phase phase) { return phase == Phase::kWarmUp ? Purpose::kWarmUpTask : Purpose::kTask; }
 
 const CategoricalPolicy& PolicyOf(const Policy& policy) {
   const auto* const categorical = dynamic_cast<const CategoricalPolicy*>(&policy);
@@ -79,12 +79,8 @@ absl::StatusOr<std::vector<EpisodeRecord>> BanditWorkload::Replay(const StepReco
                                                                   int64_t samples) const {
   std::vector<EpisodeRecord> episode_G;
   for (int64_t sample = 0; sample < samples; ++sample) {
-    const size_t at = static_cast<size_t>(task.prompt * samples + sample);
-    if (at >= stored.episode_N.size() || stored.episode_N[at].prompt != task.prompt) {
-      return absl::DataLossError(
-          absl::StrCat("the run's step ", stored.step, " lacks prompt ", task.prompt, " sample ", sample));
-    }
-    const size_t action = static_cast<size_t>(ActionOf(stored.episode_N[at]));
+    ASSIGN_OR_RETURN(const EpisodeRecord* const episode, StoredEpisode(stored, task.prompt, sample, samples));
+    const size_t action = static_cast<size_t>(ActionOf(*episode));
     const std::vector<uint8_t>& allowed_A = ProblemOf(task).allowed_A;
     if (action >= allowed_A.size() || allowed_A[action] == 0) {
       return absl::DataLossError(absl::StrCat("the run's step ", stored.step, ", prompt ", task.prompt, ", sample ",
@@ -92,7 +88,7 @@ absl::StatusOr<std::vector<EpisodeRecord>> BanditWorkload::Replay(const StepReco
                                               ", which its problem does not allow: the run was not made with its "
                                               "configuration"));
     }
-    episode_G.push_back(BanditEpisode(task, sample, ActionOf(stored.episode_N[at])));
+    episode_G.push_back(BanditEpisode(task, sample, ActionOf(*episode)));
   }
   return episode_G;
 }
@@ -101,16 +97,7 @@ absl::StatusOr<StepEpisodes> BanditWorkload::Draw(const StepPart& part) { return
 
 absl::StatusOr<StepEpisodes> BanditWorkload::DrawHere(const StepPart& part) const {
   const bool is_warm_up = part.phase == Phase::kWarmUp;
-  const StepTables* const tables = run_.records == nullptr ? nullptr : FindStep(*run_.records, part.phase, part.step);
-  const bool is_live =
-      run_.records == nullptr || (run_.continues_live && IsAfter(*run_.records, part.phase, part.step));
-  if (tables == nullptr && !is_live) {
-    return absl::DataLossError(absl::StrCat("the run contains no step ", part.step));
-  }
-  std::optional<StepRecord> stored;
-  if (tables != nullptr) {
-    ASSIGN_OR_RETURN(stored, DecodeStep(*tables));
-  }
+  ASSIGN_OR_RETURN(const std::optional<StepRecord> stored, StoredStep(run_, part, *this));
   const int64_t samples = is_warm_up ? 1 : run_.config.rollout.num_generations;
   StepEpisodes result;
   for (int64_t prompt = part.begin; prompt < part.end; ++prompt) {
@@ -136,9 +123,7 @@ absl::Status BanditWorkload::Reward(absl::Span<const TaskRecord> task_P, absl::S
         world_.NoiseAt(problem.step, static_cast<uint64_t>(episode.prompt), static_cast<uint64_t>(episode.sample));
     episode.reward = RewardOf(problem, ActionOf(episode)) + noise;
     episode.rewards_F = {episode.reward};
-    if (IsWithinBounds(episode.reward)) continue;
-    return absl::InternalError(
-        absl::StrCat("the reward of prompt ", episode.prompt, " sample ", episode.sample, " is ", episode.reward));
+    RETURN_IF_ERROR(CheckReward(episode));
   }
   return absl::OkStatus();
 }

@@ -9,10 +9,10 @@
 #include "nlohmann/json.hpp"
 #include "rl/algorithm/algorithm.h"
 #include "rl/config/algorithm_choice.h"
-#include "rl/config/bandit_section.h"
 #include "rl/policy/categorical/categorical_policy.h"
 #include "rl/workloads/bandit/bandit_record.h"
 #include "rl/workloads/bandit/bandit_workload.h"
+#include "rl/workloads/bandit/section/bandit_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -57,7 +57,6 @@ class PreparedBandit : public PreparedWorkload {
   absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override {
     return std::make_unique<BanditWorkload>(run, policy_);
   }
-  absl::Status TryProgram(const Config&) const override { return absl::OkStatus(); }
 
   absl::Status Export(FileSystem& files, const std::string& directory) const override {
     return Save(policy_, policy_.parameters(), files, directory);
@@ -67,25 +66,29 @@ class PreparedBandit : public PreparedWorkload {
   mutable CategoricalPolicy policy_;
 };
 
-}  // namespace
-
-absl::Status PrepareBandit(const Config& config, RunUse, RunParts* parts) {
+absl::Status Prepare(const Config& config, RunUse, RunParts* parts) {
   ASSIGN_OR_RETURN(const CategoricalShape shape, ShapeOf(config));
   parts->workload = std::make_unique<PreparedBandit>(shape, config);
   return absl::OkStatus();
 }
 
-absl::StatusOr<FlatLayout> BanditLayoutOf(const Config& config) {
+absl::StatusOr<FlatLayout> ParametersOf(const Config& config) {
   ASSIGN_OR_RETURN(const CategoricalShape shape, ShapeOf(config));
   return LayoutOf(shape);
 }
 
-absl::Status ExportBandit(const Config& config, absl::Span<const float> weights, FileSystem& files,
-                          const std::string& directory) {
+absl::Status ExportWeights(const Config& config, absl::Span<const float> weights, FileSystem& files,
+                           const std::string& directory) {
   ASSIGN_OR_RETURN(const CategoricalShape shape, ShapeOf(config));
   return Save(InitialPolicy(shape, config), weights, files, directory);
 }
 
-RecordSchema BanditSchemaOf(const Config& config) { return BanditSchema(config); }
+}  // namespace
+
+constinit const WorkloadKind kBandit = {.name = "bandit",
+                                        .prepare = Prepare,
+                                        .schema = BanditSchema,
+                                        .layout = ParametersOf,
+                                        .export_weights = ExportWeights};
 
 }  // namespace reprise::rl

@@ -6,7 +6,6 @@
 
 #include "core/comm/agree.h"
 #include "core/status/status_macros.h"
-#include "rl/config/environment_section.h"
 #include "rl/config/evaluation_check.h"
 #include "rl/episodes/prompt_baselines.h"
 #include "rl/episodes/task_batch.h"
@@ -15,6 +14,7 @@
 #include "rl/record/completions/completion_record.h"
 #include "rl/workloads/completions/completion_metrics.h"
 #include "rl/workloads/completions/options.h"
+#include "rl/workloads/completions/section/environment_section.h"
 
 namespace reprise::rl {
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "core/status/check.h"
 #include "kernels/sums/sums.h"
-#include "rl/config/memory_section.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 #include "rl/workloads/memory_agent/simulated_episode.h"
 
 namespace reprise::rl {

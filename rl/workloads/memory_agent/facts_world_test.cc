@@ -12,10 +12,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "rapidcheck/gtest.h"
-#include "rl/config/memory_section.h"
 #include "rl/workloads/memory_agent/episode_report.h"
 #include "rl/workloads/memory_agent/facts_rules.h"
 #include "rl/workloads/memory_agent/memory_task.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 #include "rl/workloads/memory_agent/simulated_episode.h"
 
 namespace reprise::rl {

@@ -10,11 +10,11 @@
 #include "core/status/status_macros.h"
 #include "data/memory/operation.h"
 #include "kernels/sums/sums.h"
-#include "rl/config/memory_section.h"
 #include "rl/evaluation/scores/scores.h"
 #include "rl/workload/workload.h"
 #include "rl/workloads/memory_agent/memory_record.h"
 #include "rl/workloads/memory_agent/operation_reward.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 
 namespace reprise::rl {
 namespace {

@@ -7,11 +7,12 @@
 
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "core/tensor/bounds.h"
-#include "rl/config/memory_section.h"
 #include "rl/policy/encoder/text_decisions.h"
+#include "rl/record/stored_episode.h"
 #include "rl/record/table_row.h"
+#include "rl/workload/task_purpose.h"
 #include "rl/workloads/memory_agent/behaviour.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -19,8 +20,6 @@ namespace {
 using data::MemoryOperation;
 
 constexpr int64_t kMostStep = (int64_t{1} << 32) - 1;  // that draws have a place for
-constexpr absl::string_view kOutOfBounds =
-    "a number is out of bounds: numbers are finite, at most 1e18, and not subnormal";
 
 std::vector<StreamSchema> MemoryStreams(const MemoryConfig& memory) {
   const auto i64 = [](absl::string_view name) { return ScalarColumn(name, DType::kI64); };
@@ -112,15 +111,9 @@ void AnswerColumns(auto&& row, auto& answer) {
               answer.is_correct);
 }
 
-bool AreWithinBounds(const auto& values) {
-  return std::all_of(values.begin(), values.end(), [](auto value) { return IsWithinBounds(value); });
-}
-
 int StageOf(const Config& config, Phase phase, int64_t step) {
   return phase == Phase::kWarmUp ? kMemoryStages : StageOfStep(config.memory, step);
 }
-
-Purpose TaskPurpose(Phase phase) { return phase == Phase::kWarmUp ? Purpose::kWarmUpTask : Purpose::kTask; }
 
 uint64_t SeedOf(const Config& config) { return static_cast<uint64_t>(config.run.seed); }
 
@@ -138,17 +131,12 @@ bool IsPermutationOfNotes(std::vector<int32_t> notes) {
 }
 
 // Returns what is wrong with an episode that was read; "" if nothing. rewards: how many it must have.
-absl::string_view FaultOfEpisode(const EpisodeRecord& episode, int64_t sample, size_t steps, size_t rewards) {
+absl::string_view FaultOfOperations(const EpisodeRecord& episode, int64_t sample, size_t steps, size_t rewards) {
   if (episode.sample != sample) return "it is not the next sample of its task";
   if (episode.logprobs.size() != steps) return "it has not one log-probability for each of its operations";
-  const size_t behaviour = episode.behaviour_logprobs.size(), reference = episode.ref_logprobs.size();
+  const size_t behaviour = episode.behaviour_logprobs.size();
   if (behaviour != 0 && behaviour != steps) return "it lacks log-probabilities under the behaviour";
-  if (reference != 0 && reference != steps) return "it lacks log-probabilities under the reference";
-  if (episode.rewards_F.size() != rewards) return "it has another number of rewards than functions reward it";
-  const bool sound = AreWithinBounds(episode.logprobs) && AreWithinBounds(episode.behaviour_logprobs) &&
-                     AreWithinBounds(episode.ref_logprobs) && AreWithinBounds(episode.rewards_F) &&
-                     IsWithinBounds(episode.reward) && IsWithinBounds(episode.advantage);
-  return sound ? "" : kOutOfBounds;
+  return FaultOfEpisode(episode, steps, rewards);
 }
 
 absl::string_view FaultOfDecision(const DecisionRow& decision, int64_t turn) {
@@ -164,10 +152,6 @@ absl::string_view FaultOfDecision(const DecisionRow& decision, int64_t turn) {
       AreWithinBounds(std::vector<double>{decision.latency, reward.task, reward.efficiency, reward.quality,
                                           reward.composite, decision.earned, decision.advantage});
   return sound ? "" : kOutOfBounds;
-}
-
-bool IsOf(const RowReader& row, int64_t prompt, int64_t sample) {
-  return row.has_row() && row.Peek<int64_t>(0) == prompt && row.Peek<int64_t>(1) == sample;
 }
 
 // Returns whether an operation can follow those of an episode: where it was drawn from choices, it is one of them.
@@ -187,7 +171,7 @@ absl::Status CheckEpisode(const Config& config, const MemoryTask& place, int64_t
   if (total_steps != DrawEpisodeLength(SeedOf(config), place, static_cast<uint64_t>(sample))) {
     return episodes->Broken("it has another number of operations than its place gives it");
   }
-  const absl::string_view fault = FaultOfEpisode(episode, sample, static_cast<size_t>(total_steps), rewards);
+  const absl::string_view fault = FaultOfOperations(episode, sample, static_cast<size_t>(total_steps), rewards);
   if (!fault.empty()) return episodes->Broken(fault);
   if (episode.behaviour_logprobs.empty() != (behaviour == MemoryBehaviour::kPolicy)) {
     return episodes->Broken(
@@ -357,17 +341,10 @@ StepRecord MemoryRecordOf(const Config& config, const StepTables& step) {
       DecisionColumns(decisions, decision);
       operation_T.push_back(static_cast<MemoryOperation>(decision.action));
       read.earned_T.push_back(decision.earned);
-      read.advantage_T.push_back(decision.advantage);
     }
     EpisodeRecord& episode =
         record.episode_N.emplace_back(MemoryEpisodeRecord(TaskOf(record.task_P, read), read.sample, operation_T));
-    episode.logprobs = std::move(read.logprobs);
-    episode.behaviour_logprobs = std::move(read.behaviour_logprobs);
-    episode.ref_logprobs = std::move(read.ref_logprobs);
-    episode.earned_T = std::move(read.earned_T);
-    episode.rewards_F = std::move(read.rewards_F);
-    episode.reward = read.reward;
-    episode.advantage = read.advantage;
+    TakeNumbers(std::move(read), &episode);
   }
   return record;
 }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/status/check.h"
-#include "rl/config/memory_section.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 
 namespace reprise::rl {
 

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "rapidcheck/gtest.h"
-#include "rl/config/memory_section.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 
 namespace reprise::rl {
 namespace {

@@ -4,17 +4,16 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/comm/agree.h"
 #include "core/comm/gather_rows.h"
 #include "core/random/draw.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "core/tensor/bounds.h"
 #include "rl/advantage/optimal_value.h"
-#include "rl/config/memory_section.h"
+#include "rl/workload/replay.h"
 #include "rl/workloads/memory_agent/memory_metrics.h"
 #include "rl/workloads/memory_agent/memory_record.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -44,12 +43,8 @@ std::vector<MemoryTask> TasksOf(absl::Span<const TaskRecord> task_P) {
 // Returns the stored operations of an episode.
 absl::StatusOr<std::vector<MemoryOperation>> StoredOperations(const StepRecord& stored, const TaskRecord& task,
                                                               int64_t sample, int64_t samples) {
-  const size_t at = static_cast<size_t>(task.prompt * samples + sample);
-  if (at >= stored.episode_N.size() || stored.episode_N[at].prompt != task.prompt) {
-    return absl::DataLossError(
-        absl::StrCat("the run's step ", stored.step, " lacks prompt ", task.prompt, " sample ", sample));
-  }
-  return OperationsOf(stored.episode_N[at]);
+  ASSIGN_OR_RETURN(const EpisodeRecord* const episode, StoredEpisode(stored, task.prompt, sample, samples));
+  return OperationsOf(*episode);
 }
 
 }  // namespace
@@ -136,16 +131,7 @@ absl::StatusOr<std::vector<EpisodeRecord>> MemoryWorkload::Solutions(absl::Span<
 absl::StatusOr<StepEpisodes> MemoryWorkload::Draw(const StepPart& part) { return AgreeOk(run_.comm, DrawHere(part)); }
 
 absl::StatusOr<StepEpisodes> MemoryWorkload::DrawHere(const StepPart& part) const {
-  const StepTables* const tables = run_.records == nullptr ? nullptr : FindStep(*run_.records, part.phase, part.step);
-  const bool is_live =
-      run_.records == nullptr || (run_.continues_live && IsAfter(*run_.records, part.phase, part.step));
-  if (tables == nullptr && !is_live) {
-    return absl::DataLossError(absl::StrCat("the run contains no step ", part.step));
-  }
-  std::optional<StepRecord> stored;
-  if (tables != nullptr) {
-    ASSIGN_OR_RETURN(stored, DecodeStep(*tables));
-  }
+  ASSIGN_OR_RETURN(const std::optional<StepRecord> stored, StoredStep(run_, part, *this));
   StepEpisodes result;
   for (int64_t prompt = part.begin; prompt < part.end; ++prompt) {
     result.task_P.push_back(MemoryTaskRecord(run_.config, part.phase, part.step, prompt));
@@ -165,9 +151,7 @@ absl::Status MemoryWorkload::Reward(absl::Span<const TaskRecord> task_P, absl::S
     if (run_.config.memory.reward == "composite") episode.earned_T = report.earned_T();
     episode.reward = report.reward;
     episode.rewards_F = {episode.reward};
-    if (IsWithinBounds(episode.reward)) continue;
-    return absl::InternalError(
-        absl::StrCat("the reward of prompt ", episode.prompt, " sample ", episode.sample, " is ", episode.reward));
+    RETURN_IF_ERROR(CheckReward(episode));
   }
   return absl::OkStatus();
 }

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/random/draw.h"
 #include "core/status/check.h"
-#include "rl/config/memory_section.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 
 namespace reprise::rl {
 namespace {

@@ -18,7 +18,6 @@
 #include "rl/algorithm/algorithm.h"
 #include "rl/algorithm/token_advantages.h"
 #include "rl/config/algorithm_choice.h"
-#include "rl/config/memory_section.h"
 #include "rl/config/workload_traits.h"
 #include "rl/policy/encoder/encoder_policy.h"
 #include "rl/workloads/completions/model_files.h"
@@ -27,6 +26,7 @@
 #include "rl/workloads/memory_agent/memory_record.h"
 #include "rl/workloads/memory_agent/memory_workload.h"
 #include "rl/workloads/memory_agent/policy_weights.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 #include "rl/workloads/memory_agent/state_text.h"
 
 namespace reprise::rl {
@@ -143,7 +143,6 @@ class PreparedMemory : public PreparedWorkload {
     ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(run.config.algorithm));
     return std::make_unique<MemoryWorkload>(run, *policy_, tokenizer_, EarnsByTurn(run.config, algorithm));
   }
-  absl::Status TryProgram(const Config&) const override { return absl::OkStatus(); }
   absl::Status Export(FileSystem& files, const std::string& directory) const override {
     return ExportPolicy(config_, policy_->encoder(), policy_->parameters(),
                         {tokenizer_.json(), tokenizer_.config_json()}, files, directory);

@@ -5,7 +5,7 @@
 
 #include "core/random/draw.h"
 #include "core/status/check.h"
-#include "rl/config/memory_section.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 #include "rl/workloads/memory_agent/state_text.h"
 
 namespace reprise::rl {

@@ -7,6 +7,7 @@
 
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
+#include "rl/record/stored_episode.h"
 #include "rl/workloads/morphogenesis/growth_features.h"
 #include "rl/workloads/morphogenesis/growth_record.h"
 #include "rl/workloads/morphogenesis/growth_rows.h"
@@ -23,13 +24,7 @@ using internal::HostColumns;
 using internal::NetworkColumns;
 using internal::NetworkRow;
 
-constexpr absl::string_view kOutOfBounds =
-    "a number is out of bounds: numbers are finite, at most 1e18, and not subnormal";
 constexpr int64_t kMostCount = int64_t{1} << 40;  // of epochs or parameters
-
-bool AreWithinBounds(const auto& values) {
-  return std::all_of(values.begin(), values.end(), [](auto value) { return IsWithinBounds(value); });
-}
 
 bool AreCounts(const std::vector<int64_t>& values) {
   return std::all_of(values.begin(), values.end(), [](int64_t value) { return value >= 0 && value <= kMostCount; });
@@ -42,19 +37,12 @@ struct EpisodeForm {
   size_t rewards = 0;  // how many an episode has
 };
 
-absl::string_view FaultOfEpisode(const EpisodeRecord& episode, int64_t host_params, const EpisodeForm& form,
-                                 size_t epochs) {
+absl::string_view FaultOfEpochs(const EpisodeRecord& episode, int64_t host_params, const EpisodeForm& form,
+                                size_t epochs) {
   if (episode.sample != form.sample) return "it is not the next sample of its host";
   if (host_params < 1 || host_params > kMostCount) return "its host has no parameters";
   if (episode.logprobs.size() != epochs) return "it has not one log-probability for each of its epochs";
-  if (!episode.ref_logprobs.empty() && episode.ref_logprobs.size() != epochs) {
-    return "it lacks log-probabilities under the reference";
-  }
-  if (episode.rewards_F.size() != form.rewards) return "it has another number of rewards than functions reward it";
-  const bool sound = AreWithinBounds(episode.logprobs) && AreWithinBounds(episode.ref_logprobs) &&
-                     AreWithinBounds(episode.rewards_F) && IsWithinBounds(episode.reward) &&
-                     IsWithinBounds(episode.advantage);
-  return sound ? "" : kOutOfBounds;
+  return FaultOfEpisode(episode, epochs, form.rewards);
 }
 
 absl::string_view FaultOfNetwork(const NetworkRow& network, const GrowthRules& rules, int64_t epoch) {
@@ -109,9 +97,7 @@ absl::string_view FaultOfEvent(const EventRow& row, int64_t epochs) {
   return sound ? "" : kOutOfBounds;
 }
 
-bool IsOf(const RowReader& row, const EpisodeForm& form) {
-  return row.has_row() && row.Peek<int64_t>(0) == form.prompt && row.Peek<int64_t>(1) == form.sample;
-}
+bool IsOf(const RowReader& row, const EpisodeForm& form) { return IsOf(row, form.prompt, form.sample); }
 
 struct Readers {
   RowReader hosts, episodes, networks, decisions, events;
@@ -130,7 +116,7 @@ absl::Status CheckEpisode(const GrowthRules& rules, const EpisodeForm& form, Rea
   EpisodeRecord episode;
   int64_t host_params = 0;
   EpisodeColumns(readers->episodes, episode, host_params);
-  const absl::string_view fault = FaultOfEpisode(episode, host_params, form, static_cast<size_t>(epochs));
+  const absl::string_view fault = FaultOfEpochs(episode, host_params, form, static_cast<size_t>(epochs));
   if (!fault.empty()) return readers->episodes.Broken(fault);
   for (int64_t epoch = 1; epoch <= epochs + 1; ++epoch, readers->networks.Next()) {
     if (!IsOf(readers->networks, form)) return readers->episodes.Broken("it lacks a report of its network");

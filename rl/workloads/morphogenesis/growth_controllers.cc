@@ -11,6 +11,9 @@
 namespace reprise::rl {
 namespace {
 
+// Prompt, turn: epoch; the choices of a controller that chooses at random.
+constexpr Purpose kMorphogenesisEpisode{24};
+
 std::vector<float> LogitsOf(const CategoricalPolicy& policy, const GrowthState& state, models::LstmState* memory) {
   std::vector<float> logit_A(state.allowed_A.size());
   policy.NextLogits(state.feature_F, state.allowed_A, memory, absl::MakeSpan(logit_A));
@@ -58,7 +61,7 @@ ChooseGrowth HeuristicChoices(const GrowthActions& actions) {
 
 ChooseGrowth RandomChoices(uint64_t seed, uint64_t prompt) {
   return [seed, prompt](const GrowthState& state, const GrowthReport&) {
-    const double uniform = DrawUniform(seed, Purpose::kMorphogenesisEpisode,
+    const double uniform = DrawUniform(seed, kMorphogenesisEpisode,
                                        {.prompt = prompt, .turn = static_cast<uint64_t>(state.signals.epoch)});
     return GrowthChoice{.action = RandomAction(state.allowed_A, uniform)};
   };

@@ -9,8 +9,8 @@
 #include "models/morphogenesis/life_cycle/blueprints.h"
 #include "rl/algorithm/algorithm.h"
 #include "rl/config/algorithm_choice.h"
-#include "rl/config/morphogenesis_section.h"
 #include "rl/workloads/morphogenesis/growth_features.h"
+#include "rl/workloads/morphogenesis/section/morphogenesis_section.h"
 
 namespace reprise::rl {
 namespace {

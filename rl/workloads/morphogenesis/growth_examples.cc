@@ -12,10 +12,14 @@
 #include "core/status/status_macros.h"
 #include "data/images/cifar10.h"
 #include "data/jsonl/shuffled_index.h"
-#include "rl/config/morphogenesis_section.h"
+#include "rl/workloads/morphogenesis/section/morphogenesis_section.h"
 
 namespace reprise::rl {
 namespace {
+
+// With the seed of a host, step: the epoch: the order of its training examples (as data/jsonl's order of a file's
+// tasks) and, prompt: 1, token: the image, how an image is shifted and mirrored.
+constexpr Purpose kHostAugmentation{21};
 
 constexpr int64_t kMostTextBytes = int64_t{1} << 30;
 constexpr uint64_t kAugmentation = 1;  // the coordinate `prompt` of its draws; the order's is 0
@@ -126,7 +130,7 @@ void GrowthExamples::TrainingEpoch(uint64_t host_seed, int64_t epoch, GrowthBatc
   const int64_t count = train_size();
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t place = static_cast<uint64_t>(epoch * count + i);
-    const int64_t n = data::ShuffledIndex(count, host_seed, Purpose::kHostAugmentation, place);
+    const int64_t n = data::ShuffledIndex(count, host_seed, kHostAugmentation, place);
     if (!has_images_) {
       AppendStory(stories_, static_cast<size_t>(n), batches);
       continue;
@@ -134,8 +138,7 @@ void GrowthExamples::TrainingEpoch(uint64_t host_seed, int64_t epoch, GrowthBatc
     const DrawAt at = {
         .step = static_cast<uint64_t>(epoch), .prompt = kAugmentation, .token = static_cast<uint64_t>(n)};
     AppendImage(images_, static_cast<size_t>(n),
-                augments_ ? data::AugmentationAt(host_seed, Purpose::kHostAugmentation, at) : data::kNoAugmentation,
-                batches);
+                augments_ ? data::AugmentationAt(host_seed, kHostAugmentation, at) : data::kNoAugmentation, batches);
   }
   Divide(count, batch_size_, batches);
 }

@@ -29,8 +29,9 @@ struct HeldOutGrowth {
 HeldOutGrowth HeldOutOf(const GrowthScore& greedy, const GrowthScore& heuristic, const GrowthScore& random,
                         absl::Span<const GrowthScore> sampled_G, int64_t epochs);
 
-// Returns the metrics of GrowthScoreNames (rl/config/morphogenesis_section.h), and those of ScoreMetrics, where an
-// episode is correct if its return is greater than that of the heuristic controller with the same host. Sorted by name.
+// Returns the metrics of GrowthScoreNames (rl/workloads/morphogenesis/section/morphogenesis_section.h), and those of
+// ScoreMetrics, where an episode is correct if its return is greater than that of the heuristic controller with the
+// same host. Sorted by name.
 Metrics HeldOutMetrics(absl::Span<const HeldOutGrowth> held_out_P, int64_t samples);
 
 }  // namespace reprise::rl

@@ -11,7 +11,9 @@
 #include "core/status/check.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
+#include "rl/record/stored_episode.h"
 #include "rl/record/table_row.h"
+#include "rl/workload/task_purpose.h"
 #include "rl/workloads/morphogenesis/growth_rows.h"
 
 namespace reprise::rl {
@@ -67,8 +69,6 @@ std::vector<Comparison> GrowthComparisons() {
   return comparisons;
 }
 
-Purpose TaskPurpose(Phase phase) { return phase == Phase::kWarmUp ? Purpose::kWarmUpTask : Purpose::kTask; }
-
 const FeatureDecisions& FeaturesOf(const EpisodeRecord& episode) {
   const auto* const decisions = std::any_cast<FeatureDecisions>(&episode.content);
   CHECK(decisions != nullptr);
@@ -122,28 +122,24 @@ void AppendEvents(const StepRecord& part, const EpisodeRecord& episode, StreamTa
   }
 }
 
-bool IsOf(const RowReader& row, const EpisodeRecord& episode) {
-  return row.has_row() && row.Peek<int64_t>(0) == episode.prompt && row.Peek<int64_t>(1) == episode.sample;
-}
-
 // Reads the rows of an episode in all streams, and moves the readers behind them.
 PlayedGrowth ReadPlayed(EpisodeRecord* episode, RowReader* networks, RowReader* decisions, RowReader* events) {
   PlayedGrowth played;
-  for (; IsOf(*networks, *episode); networks->Next()) {
+  for (; IsOf(*networks, episode->prompt, episode->sample); networks->Next()) {
     NetworkRow row;
     NetworkColumns(*networks, row);
     row.seed.counterfactual = internal::FromColumn(row.counterfactual);
     if (row.has_seed) row.report.seed = row.seed;
     played.report_T1.push_back(std::move(row.report));
   }
-  for (; IsOf(*decisions, *episode); decisions->Next()) {
+  for (; IsOf(*decisions, episode->prompt, episode->sample); decisions->Next()) {
     DecisionRow row;
     DecisionColumns(*decisions, row);
     played.action_T.push_back(row.action);
     episode->earned_T.push_back(row.earned);
     episode->advantage_T.push_back(row.advantage);
   }
-  for (; IsOf(*events, *episode); events->Next()) {
+  for (; IsOf(*events, episode->prompt, episode->sample); events->Next()) {
     EventRow row;
     EventColumns(*events, row);
     row.event.counterfactual = internal::FromColumn(row.counterfactual);
@@ -241,13 +237,7 @@ absl::StatusOr<StepRecord> GrowthRecordOf(const GrowthRules& rules, const StepTa
       return WithContext(episode.status(),
                          absl::StrCat("step ", step.step, " prompt ", read.prompt, " sample ", read.sample));
     }
-    episode->logprobs = std::move(read.logprobs);
-    episode->ref_logprobs = std::move(read.ref_logprobs);
-    episode->earned_T = std::move(read.earned_T);
-    episode->advantage_T = std::move(read.advantage_T);
-    episode->rewards_F = std::move(read.rewards_F);
-    episode->reward = read.reward;
-    episode->advantage = read.advantage;
+    TakeNumbers(std::move(read), &*episode);
     record.episode_N.push_back(*std::move(episode));
   }
   return record;

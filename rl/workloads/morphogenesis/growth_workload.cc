@@ -7,25 +7,11 @@
 #include "core/comm/agree.h"
 #include "core/comm/gather_rows.h"
 #include "core/status/status_macros.h"
-#include "core/tensor/bounds.h"
+#include "rl/workload/replay.h"
 #include "rl/workloads/morphogenesis/growth_record.h"
 #include "rl/workloads/morphogenesis/growth_timeline.h"
 
 namespace reprise::rl {
-namespace {
-
-// Returns the stored episode of a prompt and sample.
-absl::StatusOr<PlayedGrowth> StoredEpisode(const StepRecord& stored, int64_t prompt, int64_t sample, int64_t samples) {
-  const size_t at = static_cast<size_t>(prompt * samples + sample);
-  if (at >= stored.episode_N.size() || stored.episode_N[at].prompt != prompt) {
-    return absl::DataLossError(
-        absl::StrCat("the run's step ", stored.step, " lacks prompt ", prompt, " sample ", sample));
-  }
-  return PlayedOf(stored.episode_N[at]);
-}
-
-}  // namespace
-
 GrowthWorkload::GrowthWorkload(const WorkloadRun& run, CategoricalPolicy& policy, const GrowthRules& rules,
                                const GrowthExamples& examples, bool earns_by_turn)
     : run_(run),
@@ -66,16 +52,7 @@ absl::StatusOr<StepEpisodes> GrowthWorkload::Draw(const StepPart& part) { return
 
 absl::StatusOr<StepEpisodes> GrowthWorkload::DrawHere(const StepPart& part) {
   const bool is_warm_up = part.phase == Phase::kWarmUp;
-  const StepTables* const tables = run_.records == nullptr ? nullptr : FindStep(*run_.records, part.phase, part.step);
-  const bool is_live =
-      run_.records == nullptr || (run_.continues_live && IsAfter(*run_.records, part.phase, part.step));
-  if (tables == nullptr && !is_live) {
-    return absl::DataLossError(absl::StrCat("the run contains no step ", part.step));
-  }
-  std::optional<StepRecord> stored;
-  if (tables != nullptr) {
-    ASSIGN_OR_RETURN(stored, DecodeStep(*tables));
-  }
+  ASSIGN_OR_RETURN(const std::optional<StepRecord> stored, StoredStep(run_, part, *this));
   const int64_t samples = is_warm_up ? 1 : run_.config.rollout.num_generations;
   StepEpisodes result;
   std::vector<PlayedGrowth> played_N;
@@ -84,7 +61,8 @@ absl::StatusOr<StepEpisodes> GrowthWorkload::DrawHere(const StepPart& part) {
     const TaskRecord& task = result.task_P.emplace_back(GrowthTaskRecord(run_.config, part.phase, part.step, prompt));
     for (int64_t sample = 0; sample < samples; ++sample) {
       if (stored) {
-        ASSIGN_OR_RETURN(played_N.emplace_back(), StoredEpisode(*stored, prompt, sample, samples));
+        ASSIGN_OR_RETURN(const EpisodeRecord* const episode, StoredEpisode(*stored, prompt, sample, samples));
+        played_N.push_back(PlayedOf(*episode));
         continue;
       }
       games.push_back({GrowthTaskOf(task).host_seed, is_warm_up
@@ -114,9 +92,7 @@ absl::Status GrowthWorkload::Reward(absl::Span<const TaskRecord>, absl::Span<Epi
     episode.reward = outcome.total_return();
     episode.rewards_F = {episode.reward};
     episode.earned_T = outcome.earned_T();
-    if (IsWithinBounds(episode.reward)) continue;
-    return absl::InternalError(
-        absl::StrCat("the reward of prompt ", episode.prompt, " sample ", episode.sample, " is ", episode.reward));
+    RETURN_IF_ERROR(CheckReward(episode));
   }
   return absl::OkStatus();
 }

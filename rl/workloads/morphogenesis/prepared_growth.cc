@@ -10,13 +10,13 @@
 #include "nlohmann/json.hpp"
 #include "rl/algorithm/algorithm.h"
 #include "rl/config/algorithm_choice.h"
-#include "rl/config/morphogenesis_section.h"
 #include "rl/config/workload_traits.h"
 #include "rl/policy/categorical/categorical_policy.h"
 #include "rl/workloads/morphogenesis/growth_examples.h"
 #include "rl/workloads/morphogenesis/growth_features.h"
 #include "rl/workloads/morphogenesis/growth_record.h"
 #include "rl/workloads/morphogenesis/growth_workload.h"
+#include "rl/workloads/morphogenesis/section/morphogenesis_section.h"
 
 namespace reprise::rl {
 namespace {
@@ -74,7 +74,6 @@ class PreparedGrowth : public PreparedWorkload {
     ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(run.config.algorithm));
     return std::make_unique<GrowthWorkload>(run, policy_, rules_, examples_, EarnsByTurn(run.config, algorithm));
   }
-  absl::Status TryProgram(const Config&) const override { return absl::OkStatus(); }
 
   absl::Status Export(FileSystem& files, const std::string& directory) const override {
     return Save(policy_, rules_, policy_.parameters(), files, directory);
@@ -94,7 +93,8 @@ absl::Status PrepareGrowth(const Config& config, RunUse, RunParts* parts) {
   ASSIGN_OR_RETURN(GrowthExamples examples,
                    GrowthExamples::Load(config.morphogenesis, static_cast<uint64_t>(config.run.seed), PosixFileSystem(),
                                         &parts->external_files));
-  for (std::string& warning : MorphogenesisWarnings(config)) parts->warnings.push_back(std::move(warning));
+  for (std::string& warning : MorphogenesisWarnings(config.morphogenesis, config.algorithm.num_iterations))
+    parts->warnings.push_back(std::move(warning));
   // A host that cannot be is an error now, not in the first episode.
   RETURN_IF_ERROR(models::HostSession::Create(SessionOptionsOf(config.morphogenesis, rules), {}).status());
   parts->workload = std::make_unique<PreparedGrowth>(shape, config, std::move(rules), std::move(examples));

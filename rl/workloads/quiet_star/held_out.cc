@@ -60,7 +60,7 @@ QuietStarWorkload::HeldOut QuietStarWorkload::EvaluateHere(int64_t step, int64_t
   std::vector<Prediction> without_P(task_P.size()), greedy_P(task_P.size());
   std::vector<double> scored_P(task_P.size(), 0.0);  // coherence by the attention mixing head, which has a score for it
   const std::vector<EpisodeRecord> greedy_N =
-      Think(task_P, answer_begin_P, SamplingOf(Purpose::kEvaluationThought, step, 1, /*greedy=*/true));
+      Think(task_P, answer_begin_P, SamplingOf(models::kEvaluationThought, step, 1, /*greedy=*/true));
   ScoreTasks(task_P, greedy_N, [&](size_t p, const ThoughtPlaces& places, const models::ThoughtScores& scores) {
     without_P[p] = PredictionWithout(TextIn(task_P[p]), answer_begin_P[p], scores);
     greedy_P[p] = PredictionWith(TextIn(task_P[p]), answer_begin_P[p], places, 0, scores);
@@ -69,7 +69,7 @@ QuietStarWorkload::HeldOut QuietStarWorkload::EvaluateHere(int64_t step, int64_t
   std::vector<EpisodeRecord> sample_N;
   std::vector<std::vector<Prediction>> sample_PG(task_P.size());
   if (samples > 0) {
-    sample_N = Think(task_P, answer_begin_P, SamplingOf(Purpose::kEvaluationThought, step, samples, /*greedy=*/false));
+    sample_N = Think(task_P, answer_begin_P, SamplingOf(models::kEvaluationThought, step, samples, /*greedy=*/false));
     ScoreTasks(task_P, sample_N, [&](size_t p, const ThoughtPlaces& places, const models::ThoughtScores& scores) {
       for (int64_t g = 0; g < samples; ++g) {
         sample_PG[p].push_back(PredictionWith(TextIn(task_P[p]), answer_begin_P[p], places, g, scores));
@@ -111,7 +111,7 @@ void QuietStarWorkload::ContinueHere(int64_t step, int64_t begin, absl::Span<con
     models::ContinuationOptions options;
     options.max_tokens = run_.config.quiet_star.theater.continuation_tokens;
     options.thinks = thinks;
-    options.thoughts = SamplingOf(Purpose::kEvaluationThought, step, 1, /*greedy=*/false);
+    options.thoughts = SamplingOf(models::kEvaluationThought, step, 1, /*greedy=*/false);
     const std::vector<models::Continuation> continuations =
         models::ContinueTexts(policy_.network(), texts, options, run_.pool);
     for (size_t p = 0; p < continuations.size(); ++p) {
@@ -140,7 +140,7 @@ absl::StatusOr<std::string> QuietStarWorkload::Transcript(int64_t step) {
   const std::vector<TaskRecord> task_P = {TaskOfText(0, text)};
   const std::vector<int64_t> answer_begin_P = {text.answer_begin};
   const std::vector<EpisodeRecord> greedy_N =
-      Think(task_P, answer_begin_P, SamplingOf(Purpose::kEvaluationThought, step, 1, /*greedy=*/true));
+      Think(task_P, answer_begin_P, SamplingOf(models::kEvaluationThought, step, 1, /*greedy=*/true));
   std::string shown = absl::StrCat("text ", texts_.Shown(text.token_S), "\n");
   ScoreTasks(task_P, greedy_N, [&](size_t, const ThoughtPlaces& places, const models::ThoughtScores& scores) {
     const std::vector<PositionForesight> foresight_M = ForesightsOf(TextIn(task_P[0]), places, scores);

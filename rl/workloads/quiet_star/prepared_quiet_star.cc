@@ -15,7 +15,7 @@
 #include "rl/algorithm/algorithm.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
-#include "rl/config/quiet_star_section.h"
+#include "rl/config/quiet_star_check.h"
 #include "rl/config/workload_traits.h"
 #include "rl/policy/thoughts/thought_policy.h"
 #include "rl/workloads/completions/model_files.h"
@@ -73,8 +73,6 @@ class PreparedQuietStar : public PreparedWorkload {
     ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(run.config.algorithm));
     return std::make_unique<QuietStarWorkload>(run, policy_, std::move(texts), EarnsByTurn(run.config, algorithm));
   }
-  absl::Status TryProgram(const Config&) const override { return absl::OkStatus(); }
-  const models::Tokenizer* text_tokenizer() const override { return nullptr; }
   absl::Status Export(FileSystem& files, const std::string& directory) const override {
     return ExportThinker(config_, thinker_, policy_.parameters(), {tokenizer_.json(), tokenizer_.config_json()}, files,
                          directory);

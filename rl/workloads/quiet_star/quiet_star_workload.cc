@@ -10,6 +10,7 @@
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
 #include "kernels/sums/sums.h"
+#include "rl/workload/replay.h"
 #include "rl/workloads/quiet_star/thought_metrics.h"
 #include "rl/workloads/quiet_star/thought_record.h"
 
@@ -93,7 +94,7 @@ std::vector<EpisodeRecord> QuietStarWorkload::Think(absl::Span<const TaskRecord>
   std::vector<models::ThinkingText> texts;
   for (size_t p = 0; p < task_P.size(); ++p) {
     texts.push_back({TextIn(task_P[p]).token_S, static_cast<uint64_t>(task_P[p].prompt),
-                     PositionsOf(task_P[p], answer_begin_P[p], sampling.purpose == Purpose::kEvaluationThought)});
+                     PositionsOf(task_P[p], answer_begin_P[p], sampling.purpose == models::kEvaluationThought)});
   }
   const size_t samples = static_cast<size_t>(sampling.num_thoughts);
   std::vector<EpisodeRecord> episode_N;
@@ -130,19 +131,18 @@ absl::StatusOr<std::vector<EpisodeRecord>> QuietStarWorkload::Stored(const StepR
   for (const TaskRecord& task : task_P) {
     const int64_t last = static_cast<int64_t>(TextIn(task).token_S.size()) - 1;
     for (int64_t sample = 0; sample < samples; ++sample) {
-      const size_t at = static_cast<size_t>(task.prompt * samples + sample);
-      const auto lacks = [&](absl::string_view what) {
+      ASSIGN_OR_RETURN(const EpisodeRecord* const episode, StoredEpisode(stored, task.prompt, sample, samples));
+      const auto is_lost = [&](absl::string_view what) {
         return absl::DataLossError(
             absl::StrCat("the run's step ", stored.step, " ", what, " prompt ", task.prompt, " sample ", sample));
       };
-      if (at >= stored.episode_N.size() || stored.episode_N[at].prompt != task.prompt) return lacks("lacks");
-      std::vector<models::Thought> thoughts = ThoughtsOf(stored.episode_N[at]);
+      std::vector<models::Thought> thoughts = ThoughtsOf(*episode);
       const size_t first = static_cast<size_t>(task.prompt * samples);
-      if (PositionsIn(stored.episode_N[at]) != PositionsIn(stored.episode_N[first])) {
-        return lacks("has thoughts at other positions than those of its other samples in");
+      if (PositionsIn(*episode) != PositionsIn(stored.episode_N[first])) {
+        return is_lost("has thoughts at other positions than those of its other samples in");
       }
       if (!thoughts.empty() && thoughts.back().position >= last) {
-        return lacks("has a thought behind the end of the text of");
+        return is_lost("has a thought behind the end of the text of");
       }
       episode_N.push_back(ThoughtEpisode(task, sample, std::move(thoughts)));
     }
@@ -155,22 +155,13 @@ absl::StatusOr<StepEpisodes> QuietStarWorkload::Draw(const StepPart& part) {
 }
 
 absl::StatusOr<StepEpisodes> QuietStarWorkload::DrawHere(const StepPart& part) {
-  const StepTables* const tables = run_.records == nullptr ? nullptr : FindStep(*run_.records, part.phase, part.step);
-  const bool is_live =
-      run_.records == nullptr || (run_.continues_live && IsAfter(*run_.records, part.phase, part.step));
-  if (tables == nullptr && !is_live) {
-    return absl::DataLossError(absl::StrCat("the run contains no step ", part.step));
-  }
+  ASSIGN_OR_RETURN(const std::optional<StepRecord> stored, StoredStep(run_, part, *this));
   StepEpisodes result;
   std::vector<int64_t> answer_begin_P;
   for (int64_t prompt = part.begin; prompt < part.end; ++prompt) {
     result.task_P.push_back(ThoughtTask(texts_, part.phase, part.step, prompt));
     answer_begin_P.push_back(texts_.At(part.phase, part.step, prompt).answer_begin);
     result.num_tokens += static_cast<int64_t>(TextIn(result.task_P.back()).token_S.size());
-  }
-  std::optional<StepRecord> stored;
-  if (tables != nullptr) {
-    ASSIGN_OR_RETURN(stored, DecodeStep(*tables));
   }
   if (part.phase == Phase::kWarmUp) {
     for (const TaskRecord& task : result.task_P) result.episode_N.push_back(TextEpisode(task));
@@ -181,7 +172,7 @@ absl::StatusOr<StepEpisodes> QuietStarWorkload::DrawHere(const StepPart& part) {
   } else {
     result.episode_N =
         Think(result.task_P, answer_begin_P,
-              SamplingOf(Purpose::kThought, part.step, run_.config.rollout.num_generations, /*greedy=*/false));
+              SamplingOf(models::kThought, part.step, run_.config.rollout.num_generations, /*greedy=*/false));
   }
   for (const EpisodeRecord& episode : result.episode_N) result.num_tokens += episode.decisions.count;
   return result;

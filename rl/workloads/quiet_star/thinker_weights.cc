@@ -14,8 +14,8 @@
 #include "rl/algorithm/algorithm.h"
 #include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
-#include "rl/config/quiet_star_section.h"
 #include "rl/workloads/completions/model_files.h"
+#include "rl/workloads/quiet_star/section/quiet_star_section.h"
 
 namespace reprise::rl {
 namespace {

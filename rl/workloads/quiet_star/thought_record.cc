@@ -10,14 +10,11 @@
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
 #include "models/quiet_star/thinking_tokens.h"
-#include "rl/config/quiet_star_section.h"
+#include "rl/record/stored_episode.h"
 #include "rl/record/table_row.h"
 
 namespace reprise::rl {
 namespace {
-
-constexpr absl::string_view kOutOfBounds =
-    "a number is out of bounds: numbers are finite, at most 1e18, and not subnormal";
 
 struct ThoughtRow {
   int64_t prompt = 0, sample = 0, turn = 0;
@@ -73,30 +70,19 @@ void ThoughtColumns(auto&& row, auto& thought) {
               thought.earned, thought.advantage);
 }
 
-bool AreWithinBounds(const auto& values) {
-  return std::all_of(values.begin(), values.end(), [](auto value) { return IsWithinBounds(value); });
-}
-
 bool AreTokens(absl::Span<const int32_t> tokens, int64_t vocabulary) {
   return std::all_of(tokens.begin(), tokens.end(),
                      [&](int32_t token) { return token >= 0 && (vocabulary == 0 || token < vocabulary); });
 }
 
 // Returns what is wrong with an episode that was read; "" if nothing. rewards: how many it must have.
-absl::string_view FaultOfEpisode(const EpisodeRecord& episode, size_t decisions, bool has_behaviour, size_t rewards) {
+absl::string_view FaultOfDecisions(const EpisodeRecord& episode, size_t decisions, bool has_behaviour, size_t rewards) {
   if (episode.logprobs.size() != decisions) return "it has not one log-probability for each of its decisions";
   if (episode.entropies.size() != decisions) return "it has not one entropy for each of its decisions";
   if (episode.behaviour_logprobs.size() != (has_behaviour ? decisions : 0)) {
     return "it has another number of log-probabilities under the behaviour than decisions that were drawn";
   }
-  const size_t reference = episode.ref_logprobs.size();
-  if (reference != 0 && reference != decisions) return "it lacks log-probabilities under the reference";
-  if (episode.rewards_F.size() != rewards) return "it has another number of rewards than functions reward it";
-  const bool sound = AreWithinBounds(episode.logprobs) && AreWithinBounds(episode.entropies) &&
-                     AreWithinBounds(episode.behaviour_logprobs) && AreWithinBounds(episode.ref_logprobs) &&
-                     AreWithinBounds(episode.rewards_F) && IsWithinBounds(episode.reward) &&
-                     IsWithinBounds(episode.advantage);
-  return sound ? "" : kOutOfBounds;
+  return FaultOfEpisode(episode, decisions, rewards);
 }
 
 // The same of a thought. after: the position of the one before it in its episode; -1: it is the first.
@@ -122,10 +108,6 @@ absl::string_view FaultOfThought(const ThoughtForm& form, const ThoughtRow& row,
   return IsWithinBounds(row.earned) && IsWithinBounds(row.advantage) ? "" : kOutOfBounds;
 }
 
-bool IsOf(const RowReader& row, int64_t prompt, int64_t sample) {
-  return row.has_row() && row.Peek<int64_t>(0) == prompt && row.Peek<int64_t>(1) == sample;
-}
-
 struct Readers {
   explicit Readers(const StepTables& step)
       : tasks(step.Find("tasks")), episodes(step.Find("episodes")), thoughts(step.Find("thoughts")) {}
@@ -148,7 +130,8 @@ absl::Status CheckEpisode(const ThoughtForm& form, bool is_warm_up, int64_t samp
     after = row.thought.position;
     decisions += row.thought.tokens.size();
   }
-  const absl::string_view fault = FaultOfEpisode(episode, decisions, /*has_behaviour=*/!is_warm_up, is_warm_up ? 0 : 1);
+  const absl::string_view fault =
+      FaultOfDecisions(episode, decisions, /*has_behaviour=*/!is_warm_up, is_warm_up ? 0 : 1);
   return fault.empty() ? absl::OkStatus() : read->episodes.Broken(fault);
 }
 
@@ -266,7 +249,7 @@ StepRecord ThoughtRecordOf(const ThoughtTexts& texts, const StepTables& step) {
     EpisodeRecord read;
     EpisodeColumns(episodes, read);
     std::vector<models::Thought> of_episode;
-    std::vector<double> earned_T, advantage_T;
+    std::vector<double>&earned_T = read.earned_T, &advantage_T = read.advantage_T;
     for (; IsOf(thoughts, read.prompt, read.sample); thoughts.Next()) {
       ThoughtRow row;
       ThoughtColumns(thoughts, row);
@@ -278,15 +261,7 @@ StepRecord ThoughtRecordOf(const ThoughtTexts& texts, const StepTables& step) {
     const TaskRecord& task = TaskOf(record.task_P, read);
     EpisodeRecord& episode = record.episode_N.emplace_back(
         step.phase == Phase::kWarmUp ? TextEpisode(task) : ThoughtEpisode(task, read.sample, std::move(of_episode)));
-    episode.logprobs = std::move(read.logprobs);
-    episode.entropies = std::move(read.entropies);
-    episode.behaviour_logprobs = std::move(read.behaviour_logprobs);
-    episode.ref_logprobs = std::move(read.ref_logprobs);
-    episode.rewards_F = std::move(read.rewards_F);
-    episode.earned_T = std::move(earned_T);
-    episode.advantage_T = std::move(advantage_T);
-    episode.reward = read.reward;
-    episode.advantage = read.advantage;
+    TakeNumbers(std::move(read), &episode);
   }
   return record;
 }

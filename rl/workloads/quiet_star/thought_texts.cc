@@ -16,6 +16,9 @@
 namespace reprise::rl {
 namespace {
 
+// Prompt: index of an example of the warm-up, token: index of the draw.
+constexpr Purpose kBaking{18};
+
 constexpr int64_t kPromptsOfStep = int64_t{1} << 24;  // that a draw can name
 
 // A split is allowed if each side has this many of the first problems: then a side has so large a share of all problems
@@ -136,7 +139,7 @@ ThoughtText ThoughtTexts::TextOf(const data::Task& task, absl::Span<const int32_
 ThoughtText ThoughtTexts::Example(int64_t example) const {
   const int64_t step = example / kPromptsOfStep, prompt = example % kPromptsOfStep;
   const data::Task task = Problem(Purpose::kWarmUpTask, step, prompt, /*held_out=*/false);
-  const double uniform = DrawUniform(static_cast<uint64_t>(config_.run.seed), Purpose::kBaking,
+  const double uniform = DrawUniform(static_cast<uint64_t>(config_.run.seed), kBaking,
                                      {.step = static_cast<uint64_t>(step), .prompt = static_cast<uint64_t>(prompt)});
   if (uniform < config_.quiet_star.plain_share) return TextOf(task, {});
   return TextOf(task, BakedThought(StrategyOf(example), Encoded(task.hint), thinking_tokens_));

@@ -8,7 +8,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "models/quiet_star/thinking_tokens.h"
-#include "rl/config/quiet_star_section.h"
+#include "rl/config/quiet_star_check.h"
 #include "rl/workloads/completions/model_files.h"
 
 namespace reprise::rl {

@@ -1,0 +1,17 @@
+#include "rl/workloads/quiet_star/kind/quiet_star_kind.h"
+
+#include "rl/workloads/quiet_star/describe_thoughts.h"
+#include "rl/workloads/quiet_star/kind/quiet_star_cost.h"
+#include "rl/workloads/quiet_star/prepared_quiet_star.h"
+
+namespace reprise::rl {
+
+constinit const WorkloadKind kQuietStar = {.name = "quiet_star",
+                                           .prepare = PrepareQuietStar,
+                                           .schema = QuietStarSchemaOf,
+                                           .layout = QuietStarLayoutOf,
+                                           .export_weights = ExportQuietStar,
+                                           .estimate = EstimateQuietStar,
+                                           .describe_step = DescribeThoughtStep};
+
+}  // namespace reprise::rl
