@@ -42,7 +42,10 @@ absl::Status AddSpecialTokensMap(const std::string& text, const Tokenizer& token
   if (!names.eos) return absl::OkStatus();
   const std::optional<int32_t> token = tokenizer.TokenToId(*names.eos);
   if (!token) {
-    return absl::InvalidArgumentError(absl::StrCat("the token \"", *names.eos, "\" is not in tokenizer.json"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("/eos_token: the token \"", *names.eos,
+                     "\" is not in tokenizer.json, so it cannot end a text; name one that "
+                     "is, or remove it"));
   }
   AddOnce(*token, tokens);
   return absl::OkStatus();

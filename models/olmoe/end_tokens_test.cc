@@ -69,8 +69,9 @@ TEST_F(EndTokensTest, EndWithThatOfTheSpecialTokensMap) {
   EXPECT_EQ(*ReadSpecialTokensMap(""), "");
   Write("special_tokens_map.json", R"({"eos_token": "<none>"})");
   EXPECT_THAT(Read({5}), StatusIs(absl::StatusCode::kInvalidArgument,
-                                  directory_ + "/special_tokens_map.json: the token \"<none>\" is not in "
-                                               "tokenizer.json"));
+                                  directory_ + "/special_tokens_map.json: /eos_token: the token \"<none>\" is "
+                                               "not in tokenizer.json, so it cannot end a text; name one that is, or "
+                                               "remove it"));
 }
 
 // Else completions would go on after these tokens, without a word.

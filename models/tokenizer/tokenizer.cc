@@ -14,6 +14,7 @@
 #include "core/status/status_macros.h"
 #include "models/tokenizer/byte_alphabet.h"
 #include "models/tokenizer/characters.h"
+#include "models/tokenizer/config_tokens.h"
 
 namespace reprise::models {
 namespace {
@@ -65,13 +66,6 @@ AddedTokenFinder MakeFinder(const TokenizerFile& file, bool normalized) {
   return AddedTokenFinder(std::move(tokens));
 }
 
-// Returns the command with which Transformers writes tokenizer.json with all tokens that it knows.
-std::string WritingCommand(const std::string& directory) {
-  const std::string path = directory.empty() ? "DIRECTORY" : directory;
-  return absl::StrCat("python3 -c 'from transformers import AutoTokenizer; AutoTokenizer.from_pretrained(\"", path,
-                      "\").save_pretrained(\"", path, "\")'");
-}
-
 // Returns "; ..." about a tokenizer in a format that is not read and how to convert it; "" if there is none.
 std::string OtherTokenizer(FileSystem& files, const std::string& directory) {
   const absl::StatusOr<std::vector<std::string>> names = files.List(directory);
@@ -83,6 +77,22 @@ std::string OtherTokenizer(FileSystem& files, const std::string& directory) {
                         " beside it, with ", WritingCommand(directory));
   }
   return "";
+}
+
+// Applies the files that Transformers reads where tokenizer_config.json has no added_tokens_decoder.
+absl::Status ApplyOlderFiles(const std::string& directory, TokenizerFile& file) {
+  const std::string map_path = JoinPath(directory, kSpecialTokensFile),
+                    added_path = JoinPath(directory, kAddedTokensFile);
+  ASSIGN_OR_RETURN(const std::optional<std::string> map, ReadOptionalFile(map_path, kMaxFileBytes));
+  if (map) {
+    const absl::StatusOr<SpecialTokenNames> names = ParseTokenizerConfig(*map);
+    if (!names.ok()) return WithContext(names.status(), map_path);
+    RETURN_IF_ERROR(WithContext(ApplySpecialTokensMap(*names, directory, file), map_path));
+  }
+  ASSIGN_OR_RETURN(const std::optional<std::string> added, ReadOptionalFile(added_path, kMaxFileBytes));
+  if (!added) return absl::OkStatus();
+  absl::StatusOr<std::vector<NamedToken>> tokens = ParseAddedTokens(*added);
+  return WithContext(tokens.ok() ? RequireTokens(*std::move(tokens), directory, file) : tokens.status(), added_path);
 }
 
 }  // namespace
@@ -107,7 +117,6 @@ Tokenizer::Tokenizer(TokenizerFile file, std::string json, std::string config_js
   for (const AddedToken& token : file.added_tokens) {
     ids_.emplace(token.content, token.id);
     if (token.special) special_.insert(token.id);
-    added_.insert(token.id);
     text_of_id_.emplace(token.id, text_of(token.normalized ? token.spelling : token.content));
   }
   for (const auto& [token, id] : ids_) {
@@ -116,63 +125,22 @@ Tokenizer::Tokenizer(TokenizerFile file, std::string json, std::string config_js
   }
 }
 
-absl::Status Tokenizer::SetSpecialTokens(const SpecialTokenNames& names, const std::string& directory) {
-  const std::pair<const std::optional<std::string>*, std::optional<int32_t>*> tokens[] = {
-      {&names.bos, &bos_}, {&names.eos, &eos_}, {&names.pad, &pad_}};
-  for (const auto& [name, id] : tokens) {
-    if (!*name) continue;
-    *id = TokenToId(**name);
-    if (!*id) {
-      return absl::InvalidArgumentError(absl::StrCat("the token \"", **name, "\" is not in ", kFile));
-    }
-  }
-  return RequireTokens(names.others, directory);
-}
-
-absl::Status Tokenizer::RequireTokens(const std::vector<NamedToken>& tokens, const std::string& directory) const {
-  for (const NamedToken& token : tokens) {
-    const std::optional<int32_t> id = TokenToId(token.content);
-    const std::string name = absl::StrCat(token.place, ": the token \"", token.content, "\"");
-    if (id && token.id && *id != *token.id) {
-      return absl::InvalidArgumentError(absl::StrCat(name, " has the id ", *token.id, ", but in ", kFile, " it has ",
-                                                     *id,
-                                                     "; write in both files the id that the model was trained with"));
-    }
-    if (id && (token.is_word || added_.contains(*id))) continue;
-    const std::string named = token.id ? absl::StrCat(name, " (id ", *token.id, ")") : name;
-    return absl::InvalidArgumentError(absl::StrCat(
-        named,
-        id ? absl::StrCat(" is a word of the vocabulary of ", kFile, ", and not among its added_tokens")
-           : absl::StrCat(" is not in ", kFile),
-        ", so it would not be found in texts; remove it, or write ", kFile, " anew, with ", WritingCommand(directory)));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Tokenizer::RequireTokensOfOlderFiles(const std::string& directory) const {
-  const std::string map_path = JoinPath(directory, kSpecialTokensFile),
-                    added_path = JoinPath(directory, kAddedTokensFile);
-  ASSIGN_OR_RETURN(const std::optional<std::string> map, ReadOptionalFile(map_path, kMaxFileBytes));
-  if (map) {
-    const absl::StatusOr<SpecialTokenNames> names = ParseTokenizerConfig(*map);
-    if (!names.ok()) return WithContext(names.status(), map_path);
-    RETURN_IF_ERROR(WithContext(RequireTokens(names->others, directory), map_path));
-  }
-  ASSIGN_OR_RETURN(const std::optional<std::string> added, ReadOptionalFile(added_path, kMaxFileBytes));
-  if (!added) return absl::OkStatus();
-  const absl::StatusOr<std::vector<NamedToken>> tokens = ParseAddedTokens(*added);
-  return WithContext(tokens.ok() ? RequireTokens(*tokens, directory) : tokens.status(), added_path);
-}
-
 absl::StatusOr<Tokenizer> Tokenizer::Make(std::string json, std::string config, const std::string& directory) {
   const std::string file_name = JoinPath(directory, kFile), config_name = JoinPath(directory, kConfigFile);
   absl::StatusOr<TokenizerFile> file = ParseTokenizerFile(json);
   if (!file.ok()) return WithContext(file.status(), file_name);
   const absl::StatusOr<SpecialTokenNames> names = ParseTokenizerConfig(config);
   if (!names.ok()) return WithContext(names.status(), config_name);
+  RETURN_IF_ERROR(WithContext(ApplyTokenizerConfig(*names, directory, *file), config_name));
+  if (!names->names_padding && !file->padding_token.empty()) {
+    const NamedToken padding = {.content = file->padding_token, .place = "/padding/pad_token"};
+    RETURN_IF_ERROR(WithContext(RequireTokens({padding}, directory, *file), file_name));
+  }
+  if (!directory.empty() && !names->has_added_tokens) RETURN_IF_ERROR(ApplyOlderFiles(directory, *file));
   Tokenizer tokenizer(*std::move(file), std::move(json), std::move(config));
-  RETURN_IF_ERROR(WithContext(tokenizer.SetSpecialTokens(*names, directory), config_name));
-  if (!directory.empty() && !names->has_added_tokens) RETURN_IF_ERROR(tokenizer.RequireTokensOfOlderFiles(directory));
+  if (names->bos) tokenizer.bos_ = tokenizer.TokenToId(*names->bos);
+  if (names->eos) tokenizer.eos_ = tokenizer.TokenToId(*names->eos);
+  if (names->pad) tokenizer.pad_ = tokenizer.TokenToId(*names->pad);
   return tokenizer;
 }
 

@@ -20,7 +20,6 @@
 #include "models/tokenizer/decoder.h"
 #include "models/tokenizer/normalizer.h"
 #include "models/tokenizer/pre_tokenizer.h"
-#include "models/tokenizer/tokenizer_config.h"
 #include "models/tokenizer/tokenizer_file.h"
 
 namespace reprise::models {
@@ -37,7 +36,8 @@ class Tokenizer {
   // Reads the directory's tokenizer.json and, if there is one, tokenizer_config.json. NotFound where there is none of
   // the former, with a remedy if the directory has a tokenizer in another format; errors of ReadOptionalFile. A token
   // that Transformers would add from tokenizer_config.json, or from special_tokens_map.json and added_tokens.json where
-  // it reads these, is InvalidArgument unless tokenizer.json has it.
+  // it reads these, is InvalidArgument unless it is among the added tokens of tokenizer.json; so is a setting there
+  // that gives texts other tokens.
   static absl::StatusOr<Tokenizer> FromDirectory(const std::string& directory);
 
   // Returns the tokens of `text`, including added tokens found in it, but adds none around it
@@ -67,10 +67,6 @@ class Tokenizer {
 
   // `directory` is used in messages.
   static absl::StatusOr<Tokenizer> Make(std::string json, std::string config, const std::string& directory);
-  absl::Status SetSpecialTokens(const SpecialTokenNames& names, const std::string& directory);
-  // InvalidArgument for the first of the tokens that tokenizer.json lacks, or has with another id.
-  absl::Status RequireTokens(const std::vector<NamedToken>& tokens, const std::string& directory) const;
-  absl::Status RequireTokensOfOlderFiles(const std::string& directory) const;
   // A part of a text without added tokens; `is_first`: its beginning.
   struct Part {
     absl::string_view text;
@@ -88,7 +84,7 @@ class Tokenizer {
   std::optional<TokenDecoder> decoder_;                   // without its first step if that is ByteLevel
   bool decodes_bytes_ = false;                            // the first step is ByteLevel
   absl::flat_hash_map<int32_t, std::string> text_of_id_;  // after that step
-  absl::flat_hash_set<int32_t> special_, added_;
+  absl::flat_hash_set<int32_t> special_;
   int64_t vocab_size_ = 0;
   std::optional<int32_t> bos_, eos_, pad_;
 };

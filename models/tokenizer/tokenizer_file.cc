@@ -38,14 +38,19 @@ absl::Status RequireKnownBeginning(const TokenizerFile& file, const std::optiona
                      "always or never");
 }
 
-absl::Status NormalizeTokens(const Normalizer& normalizer, std::vector<AddedToken>& tokens) {
-  for (AddedToken& token : tokens) {
-    int64_t steps_left = kStepsOfText;
-    if (!token.normalized) continue;
-    absl::StatusOr<std::string> spelling = Normalize(normalizer, token.content, &steps_left);
-    if (!spelling.ok()) return WithContext(spelling.status(), absl::StrCat("the token ", token.content));
-    token.spelling = *std::move(spelling);
+// Fills what Transformers reads of the file itself.
+absl::Status ReadSettings(const JsonValue& root, TokenizerFile& file) {
+  const std::optional<JsonValue> pre_tokenizer = root.Find("pre_tokenizer"), padding = root.Find("padding");
+  if (pre_tokenizer) {
+    ASSIGN_OR_RETURN(const absl::string_view type, TypeOf(*pre_tokenizer));
+    if (type == "ByteLevel") {
+      ASSIGN_OR_RETURN(file.add_prefix_space, FlagOr(*pre_tokenizer, "add_prefix_space", false));
+    }
   }
+  const std::optional<JsonValue> padding_token = padding ? padding->Find("pad_token") : std::nullopt;
+  if (!padding_token) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const absl::string_view text, padding_token->String());
+  file.padding_token = std::string(text);
   return absl::OkStatus();
 }
 
@@ -116,6 +121,17 @@ absl::Status RequirePlainPostProcessor(const std::optional<JsonValue>& post_proc
   return absl::OkStatus();
 }
 
+absl::Status SpellAddedTokens(TokenizerFile& file) {
+  for (AddedToken& token : file.added_tokens) {
+    int64_t steps_left = kStepsOfText;
+    if (!token.normalized) continue;
+    absl::StatusOr<std::string> spelling = Normalize(file.normalizer, token.content, &steps_left);
+    if (!spelling.ok()) return WithContext(spelling.status(), absl::StrCat("the token ", token.content));
+    token.spelling = *std::move(spelling);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<TokenizerFile> ParseTokenizerFile(absl::string_view json) {
   ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(json));
   const JsonValue root = document.root();
@@ -134,7 +150,8 @@ absl::StatusOr<TokenizerFile> ParseTokenizerFile(absl::string_view json) {
                                    " ByteLevels, each of which may double a text; keep one"));
   }
   ASSIGN_OR_RETURN(file.added_tokens, ReadAddedTokensSection(root.Find("added_tokens"), file.vocabulary));
-  RETURN_IF_ERROR(NormalizeTokens(file.normalizer, file.added_tokens));
+  RETURN_IF_ERROR(SpellAddedTokens(file));
+  RETURN_IF_ERROR(ReadSettings(root, file));
   RETURN_IF_ERROR(RequirePlainPostProcessor(root.Find("post_processor")));
   ASSIGN_OR_RETURN(file.decoder, ReadDecoderSection(root.Find("decoder")));
   return file;

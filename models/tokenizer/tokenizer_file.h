@@ -32,11 +32,16 @@ struct TokenizerFile {
   bool is_byte_level = false;  // words are in the characters that stand for bytes
   std::optional<TokenDecoder> decoder;
   std::vector<AddedToken> added_tokens;  // contents and ids are distinct, and match the vocabulary
+  std::optional<bool> add_prefix_space;  // of a pre-tokenizer that is ByteLevel, not a Sequence with it
+  std::string padding_token;             // of "padding"; empty if there is none
 };
 
 // InvalidArgument with the place of a malformed field (JSON pointer); Unimplemented for another kind of tokenizer, or a
-// part that Reprise does not support. "truncation" and "padding" are ignored: the caller handles them.
+// part that Reprise does not support. "truncation" and the rest of "padding" are ignored: the caller handles them.
 absl::StatusOr<TokenizerFile> ParseTokenizerFile(absl::string_view json);
+
+// Fills `spelling` of the added tokens that are normalized. Errors of Normalize, with the token.
+absl::Status SpellAddedTokens(TokenizerFile& file);
 
 }  // namespace reprise::models
 

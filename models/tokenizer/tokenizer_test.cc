@@ -1,6 +1,5 @@
 #include "models/tokenizer/tokenizer.h"
 
-#include <array>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -115,57 +114,12 @@ TEST(TokenizerTest, TheConfigNamesSpecialTokens) {
   EXPECT_EQ(tokenizer.json(), AsciiTokenizerJson());
   EXPECT_EQ(tokenizer.config_json(), AsciiTokenizerConfigJson());
   EXPECT_EQ(Tokenizer::FromJson(AsciiTokenizerJson())->eos_id(), std::nullopt);
-  EXPECT_THAT(Tokenizer::FromJson(AsciiTokenizerJson(), R"({"eos_token": "</s>"})"),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       "tokenizer_config.json: the token \"</s>\" is not in tokenizer.json"));
-}
-
-// Transformers adds such tokens to those of tokenizer.json: texts with them would have other tokens there.
-TEST(TokenizerTest, ATokenThatOnlyTheConfigNamesIsRefused) {
-  const auto expect = [](const std::string& config, const std::string& sentence) {
-    EXPECT_THAT(Tokenizer::FromJson(AsciiTokenizerJson(), config),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("tokenizer_config.json: " + sentence)));
-  };
-  expect(R"({"added_tokens_decoder": {"1": {"content": "<eos>"}, "500": {"content": "<x>"}}})",
-         "/added_tokens_decoder/500: the token \"<x>\" (id 500) is not in tokenizer.json, so it would not be found in "
-         "texts; remove it, or write tokenizer.json anew, with python3 -c 'from transformers import");
-  expect(R"({"added_tokens_decoder": {"500": {"content": "<eos>"}}})",
-         "/added_tokens_decoder/500: the token \"<eos>\" has the id 500, but in tokenizer.json it has 1; write in both "
-         "files the id that the model was trained with");
-  expect(R"({"added_tokens_decoder": {"97": {"content": "a"}}})",
-         "/added_tokens_decoder/97: the token \"a\" (id 97) is a word of the vocabulary of tokenizer.json, and not "
-         "among its added_tokens, so it would not be found in texts");
-  expect(R"({"additional_special_tokens": ["<eos>", "<x>"]})",
-         "/additional_special_tokens/1: the token \"<x>\" is not in tokenizer.json");
-  expect(R"({"extra_special_tokens": ["<x>"]})", "/extra_special_tokens/0: the token \"<x>\" is not");
-  expect(R"({"extra_special_tokens": {"image_token": "<x>"}})", "/extra_special_tokens/image_token: the token \"<x>\"");
-  expect(R"({"mask_token": "<x>"})", "/mask_token: the token \"<x>\" is not in tokenizer.json");
-  EXPECT_OK(Tokenizer::FromJson(AsciiTokenizerJson(), R"({"unk_token": "a", "additional_special_tokens": ["<bos>"],
-      "added_tokens_decoder": {"0": {"content": "<pad>"}, "1": {"content": "<eos>"}}})"));
-}
-
-TEST(TokenizerTest, ATokenThatOnlyAnOlderFileNamesIsRefusedWhereTransformersReadsIt) {
-  const std::string directory = ::testing::TempDir() + "/tokenizer_of_older_files";
-  const auto write = [&](const std::string& name, const std::string& text) {
-    std::filesystem::remove(directory + "/" + name);
-    ASSERT_OK(WriteFileAtomically(PosixFileSystem(), directory + "/" + name, text));
-  };
-  for (const auto& [name, text, sentence] : std::vector<std::array<std::string, 3>>{
-           {"special_tokens_map.json", R"({"additional_special_tokens": ["<x>"]})",
-            "/additional_special_tokens/0: the token \"<x>\" is not in tokenizer.json"},
-           {"added_tokens.json", R"({"<eos>": 1, "<x>": 128})", "/<x>: the token \"<x>\" (id 128) is not in"},
-           {"added_tokens.json", R"({"<eos>": 7})", "/<eos>: the token \"<eos>\" has the id 7, but in"}}) {
-    std::filesystem::remove_all(directory);
-    std::filesystem::create_directories(directory);
-    write("tokenizer.json", AsciiTokenizerJson());
-    write(name, text);
-    EXPECT_THAT(Tokenizer::FromDirectory(directory),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(directory + "/" + name + ": " + sentence)));
-    write("tokenizer_config.json", R"({"eos_token": "<eos>"})");
-    EXPECT_FALSE(Tokenizer::FromDirectory(directory).ok()) << name;
-    write("tokenizer_config.json", R"({"added_tokens_decoder": {"1": {"content": "<eos>"}}})");
-    EXPECT_OK(Tokenizer::FromDirectory(directory)) << name;
-  }
+  EXPECT_THAT(
+      Tokenizer::FromJson(AsciiTokenizerJson(), R"({"eos_token": "</s>"})"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("tokenizer_config.json: /eos_token: the token \"</s>\" is not in tokenizer.json, so it "
+                         "would not be found in texts, where Transformers finds it; remove it, or write "
+                         "tokenizer.json anew, with python3 -c 'from transformers import")));
 }
 
 TEST(TokenizerTest, ReadsADirectory) {
