@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "models/tokenizer/pattern.h"
+#include "models/tokenizer/oniguruma/pattern.h"
 
 namespace reprise::models {
 

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "models/tokenizer/character_steps.h"
-#include "models/tokenizer/pattern.h"
+#include "models/tokenizer/oniguruma/pattern.h"
 
 namespace reprise::models {
 

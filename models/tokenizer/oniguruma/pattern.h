@@ -1,5 +1,5 @@
-#ifndef MODELS_TOKENIZER_PATTERN_H_
-#define MODELS_TOKENIZER_PATTERN_H_
+#ifndef MODELS_TOKENIZER_ONIGURUMA_PATTERN_H_
+#define MODELS_TOKENIZER_ONIGURUMA_PATTERN_H_
 
 // Regular expressions in the syntax of Oniguruma, the library of Hugging Face's tokenizers: the patterns of
 // tokenizer.json are written for it, and other libraries read some of them as something else without a complaint
@@ -55,4 +55,4 @@ class Pattern {
 
 }  // namespace reprise::models
 
-#endif  // MODELS_TOKENIZER_PATTERN_H_
+#endif  // MODELS_TOKENIZER_ONIGURUMA_PATTERN_H_

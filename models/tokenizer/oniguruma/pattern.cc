@@ -1,4 +1,4 @@
-#include "models/tokenizer/pattern.h"
+#include "models/tokenizer/oniguruma/pattern.h"
 
 #include <algorithm>
 #include <cstdint>
