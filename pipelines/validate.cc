@@ -14,7 +14,6 @@
 #include "pipelines/program/program.h"
 #include "pipelines/stored/held_out_of.h"
 #include "rl/config/unread_keys.h"
-#include "rl/config/workload_traits.h"
 #include "rl/learner/choices.h"
 #include "rl/run/prepare.h"
 #include "rl/run/workloads.h"
@@ -74,25 +73,20 @@ void PrintTraffic(const ExchangeTraffic& exchange, const CollectiveCalls& calls,
                    {"messages", static_cast<double>(updates) * exchange.update().messages + messages}}}});
 }
 
-// Returns whether quiet_star.value_hidden is read: its widths can outweigh the rest of a run.
-bool HasValuesOfThoughts(const rl::Config& config, const rl::Choices& choices) {
-  return rl::Traits(config).name == "quiet_star" && choices.algorithm.advantage.baseline == rl::Baseline::kValue;
-}
-
-void WarnOfLittleMemory(const rl::MemoryEstimate& estimate, bool has_values_of_thoughts, Logger& logger) {
+void WarnOfLittleMemory(const rl::MemoryEstimate& estimate, Logger& logger) {
   const int64_t here = UsableMemoryBytes();
   if (estimate.total_bytes() <= here) return;
-  logger.Warning(absl::StrCat("a rank may need ", FormatBytes(estimate.total_bytes()), "; this process may use ",
-                              FormatBytes(here),
-                              ": fewer run.logical_shards, execution.threads, execution.decode_slots or "
-                              "execution.micro_batch_tokens",
-                              has_values_of_thoughts ? ", or a narrower quiet_star.value_hidden," : "", " need less"));
+  logger.Warning(absl::StrCat(
+      "a rank may need ", FormatBytes(estimate.total_bytes()), "; this process may use ", FormatBytes(here),
+      ": fewer run.logical_shards, execution.threads, execution.decode_slots or "
+      "execution.micro_batch_tokens",
+      estimate.remedy.empty() ? "" : absl::StrCat(", or ", estimate.remedy, ","), " need less"));
 }
 
 void PrintCost(const rl::Config& config, const rl::Choices& choices, const rl::RunCost& cost, int64_t ranks, bool json,
                Logger& logger) {
   PrintMemory(cost.memory, ranks, json);
-  WarnOfLittleMemory(cost.memory, HasValuesOfThoughts(config, choices), logger);
+  WarnOfLittleMemory(cost.memory, logger);
   if (json) {
     PrintTraffic(EstimateExchange(config, cost.layout, ranks), CollectivesOfStep(config, choices),
                  UpdatesOfStep(config, choices), ranks);

@@ -89,12 +89,7 @@ void Visit(FieldList& list, RunConfig& run) {
       "reduction", run.reduction, {"exact", "fast"},
       "Order of sums: exact gives the same bits for any number of ranks and threads; fast lets libraries choose it, "
       "for measurements only: such a run cannot be reproduced.");
-  list.Name("workload", run.workload, WorkloadNames(),
-            "What the run trains: completions, a language model that completes prompts or plays episodes with an "
-            "environment; bandit, a small policy that chooses actions by features ([bandit]); memory_agent, a language "
-            "model that chooses operations on a memory by texts ([memory]); quiet_star, a language model that thinks "
-            "between the tokens of a text ([quiet_star]); morphogenesis, a small policy that decides how a network "
-            "grows while it trains ([morphogenesis]).");
+  list.Name("workload", run.workload, WorkloadNames(), WorkloadsDoc());
   list.String("extended_at", run.extended_at,
               "Where the run ended before it was extended, as \"100 200\": train --resume with a greater run.steps "
               "writes it if the learning rate depends on run.steps; each part has its own schedule up to its end.");

@@ -33,6 +33,7 @@ void VisitEpisodes(config::FieldList& list, Config& config, const Conditions&, c
 
 constexpr WorkloadTraits kWorkloads[] = {
     {.name = "completions",
+     .what = "a language model that completes prompts or plays episodes with an environment",
      .policy_keys = "[model], or its model.path, and its [lora]",
      .visit = VisitEpisodes,
      .has_language_model = true,
@@ -49,6 +50,7 @@ constexpr WorkloadTraits kWorkloads[] = {
      .turn_rewards = "algorithm.turn_rewards turn",
      .final_reward = "algorithm.turn_rewards episode"},
     {.name = "bandit",
+     .what = "a small policy that chooses actions by features ([bandit])",
      .policy_keys = "[bandit]",
      .visit = VisitOwn<VisitBandit, &Config::bandit>,
      .section = "bandit",
@@ -61,6 +63,7 @@ constexpr WorkloadTraits kWorkloads[] = {
      .rewards_turns = Never,
      .check = [](const Config& config, const AlgorithmRow&) { return CheckBandit(config.bandit); }},
     {.name = "memory_agent",
+     .what = "a language model that chooses operations on a memory by texts ([memory])",
      .policy_keys = "[model], or its model.path, and its [lora]",
      .visit = VisitOwn<VisitMemory, &Config::memory>,
      .section = "memory",
@@ -74,6 +77,7 @@ constexpr WorkloadTraits kWorkloads[] = {
      .check = [](const Config& config,
                  const AlgorithmRow&) { return CheckMemory(config.memory, config.evaluation.num_prompts); }},
     {.name = "quiet_star",
+     .what = "a language model that thinks between the tokens of a text ([quiet_star])",
      .policy_keys = "[model], or its model.path, its [lora], and the keys of [quiet_star] about mixing and values",
      .visit = VisitThoughts,
      .section = "quiet_star",
@@ -90,6 +94,7 @@ constexpr WorkloadTraits kWorkloads[] = {
      .check = CheckQuietStar,
      .trends = [](const Config& config) { return ThoughtTrends(config.quiet_star); }},
     {.name = "morphogenesis",
+     .what = "a small policy that decides how a network grows while it trains ([morphogenesis])",
      .policy_keys = "keys of [morphogenesis] that shape the controller",
      .visit = VisitOwn<VisitMorphogenesis, &Config::morphogenesis>,
      .section = "morphogenesis",
@@ -132,6 +137,17 @@ const WorkloadTraits& Traits(const Config& config) {
 }
 
 absl::Span<const WorkloadTraits> Workloads() { return kWorkloads; }
+
+absl::string_view WorkloadsDoc() {
+  static const std::string& doc =
+      *new std::string(absl::StrCat("What the run trains: ",
+                                    absl::StrJoin(kWorkloads, "; ",
+                                                  [](std::string* text, const WorkloadTraits& each) {
+                                                    absl::StrAppend(text, each.name, ", ", each.what);
+                                                  }),
+                                    "."));
+  return doc;
+}
 
 std::vector<absl::string_view> WorkloadNames() {
   std::vector<absl::string_view> names;

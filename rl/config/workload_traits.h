@@ -21,6 +21,7 @@ class Conditions;  // rl/config/key_conditions.h
 
 struct WorkloadTraits {
   absl::string_view name;         // of run.workload
+  absl::string_view what;         // it trains, for the page
   absl::string_view policy_keys;  // the keys that describe its policy, for messages
 
   // Its own sections, with their keys: scope is that a run is of this workload.
@@ -64,6 +65,9 @@ const WorkloadTraits& Traits(const Config& config);
 
 // Returns the traits of all workloads, the one place of rl/config that lists them.
 absl::Span<const WorkloadTraits> Workloads();
+
+// Returns a sentence about run.workload with what each workload trains, which lives as long as the program.
+absl::string_view WorkloadsDoc();
 
 // Returns the names of all workloads. Pure.
 std::vector<absl::string_view> WorkloadNames();

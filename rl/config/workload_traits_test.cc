@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,16 +24,16 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr char kEvery[] = "completions, bandit, memory_agent, quiet_star or morphogenesis";
 constexpr char kLanguageModels[] = "completions, memory_agent or quiet_star";
 constexpr char kCompletionsAndThoughts[] = "completions or quiet_star";
 
-// The sections that not every workload reads.
+// The shared sections that not every workload reads.
 const std::map<std::string, std::string>& ReadersOfSections() {
-  static const auto& readers = *new std::map<std::string, std::string>{
-      {"model", kLanguageModels},     {"lora", kLanguageModels},          {"data", kCompletionsAndThoughts},
-      {"environment", "completions"}, {"process", "completions"},         {"bandit", "bandit"},
-      {"memory", "memory_agent"},     {"morphogenesis", "morphogenesis"}, {"quiet_star", "quiet_star"}};
+  static const auto& readers = *new std::map<std::string, std::string>{{"model", kLanguageModels},
+                                                                       {"lora", kLanguageModels},
+                                                                       {"data", kCompletionsAndThoughts},
+                                                                       {"environment", "completions"},
+                                                                       {"process", "completions"}};
   return readers;
 }
 
@@ -70,13 +71,24 @@ const std::map<std::string, std::string>& ReadersOfKeys() {
   return readers;
 }
 
-std::string ExpectedReaders(const config::Field& field) {
-  if (const auto of_key = ReadersOfKeys().find(field.Name()); of_key != ReadersOfKeys().end()) return of_key->second;
-  const auto of_section = ReadersOfSections().find(std::string(field.section));
-  return of_section == ReadersOfSections().end() ? kEvery : of_section->second;
+// "bandit or quiet_star".
+std::string Alternatives(std::vector<absl::string_view> names) {
+  if (names.size() < 2) return absl::StrJoin(names, "");
+  const absl::string_view last = names.back();
+  names.pop_back();
+  return absl::StrCat(absl::StrJoin(names, ", "), " or ", last);
 }
 
-// "bandit or quiet_star": the workloads in whose scope the field of this name is.
+std::string ExpectedReaders(const config::Field& field) {
+  if (const auto of_key = ReadersOfKeys().find(field.Name()); of_key != ReadersOfKeys().end()) return of_key->second;
+  for (const WorkloadTraits& each : Workloads()) {
+    if (each.section == field.section) return std::string(each.name);
+  }
+  const auto of_section = ReadersOfSections().find(std::string(field.section));
+  return of_section == ReadersOfSections().end() ? Alternatives(WorkloadNames()) : of_section->second;
+}
+
+// The workloads in whose scope the field of this name is.
 std::string Readers(const std::string& name) {
   std::vector<absl::string_view> readers;
   for (const absl::string_view workload : WorkloadNames()) {
@@ -87,10 +99,7 @@ std::string Readers(const std::string& name) {
     const size_t dot = name.find('.');
     if (list.Find(name.substr(0, dot), name.substr(dot + 1))->IsInScope()) readers.push_back(workload);
   }
-  if (readers.size() < 2) return absl::StrJoin(readers, "");
-  const absl::string_view last = readers.back();
-  readers.pop_back();
-  return absl::StrCat(absl::StrJoin(readers, ", "), " or ", last);
+  return Alternatives(std::move(readers));
 }
 
 TEST(WorkloadTraitsTest, EveryKeyNamesTheWorkloadsThatReadIt) {
@@ -125,43 +134,21 @@ TEST(WorkloadTraitsTest, KeysThatShapeThePolicyOrTrainItDoNotDescribeTheProblem)
                                             "evaluation.split_seed",
                                             "evaluation.correct_reward",
                                             "evaluation.num_prompts"};
-  const std::set<std::string> of_policy = {
-      "bandit.hidden",
-      "bandit.activation",
-      "bandit.layer_norm",
-      "morphogenesis.telemetry",
-      "morphogenesis.trunk",
-      "morphogenesis.hidden",
-      "morphogenesis.lstm",
-      "morphogenesis.orthogonal",
-      "morphogenesis.normalizes_features",
-      "morphogenesis.normalizes_entropy",
-      "quiet_star.delimiters_like",
-      "quiet_star.delimiter_gradient_weight",
-      "quiet_star.mixing",
-      "quiet_star.bounded_mixing",
-      "quiet_star.mixing_heads",
-      "quiet_star.mixing_dropout",
-      "quiet_star.value_hidden",
-      "quiet_star.values_train_decoder",
-      "quiet_star.base_weight",
-      "quiet_star.talk_weight",
-      "quiet_star.counted",
-      "quiet_star.kl_direction",
-  };
-  const std::set<std::string> sections_of_problems = {"data",   "environment",   "process",   "bandit",
-                                                      "memory", "morphogenesis", "quiet_star"};
+  const std::set<std::string> shared_sections = {"data", "environment", "process"};
   Config config;
   config::FieldList list;
   Visit(list, config);
-  size_t exceptions = 0;
+  size_t found = 0;
   for (const config::Field& field : list.fields()) {
-    const bool is_in_section = sections_of_problems.count(std::string(field.section)) > 0;
-    const bool is_exception = of_problem.count(field.Name()) + of_policy.count(field.Name()) > 0;
-    EXPECT_EQ(DescribesProblem(field.section, field.key), is_in_section != is_exception) << field.Name();
-    exceptions += is_exception ? 1 : 0;
+    bool describes = shared_sections.contains(std::string(field.section)) || of_problem.contains(field.Name());
+    for (const WorkloadTraits& each : Workloads()) {  // which keys shape a policy is tested beside the section
+      if (each.section == field.section)
+        describes = !each.shapes_policy || !each.shapes_policy(each.section, field.key);
+    }
+    EXPECT_EQ(DescribesProblem(field.section, field.key), describes) << field.Name();
+    found += of_problem.count(field.Name());
   }
-  EXPECT_EQ(exceptions, of_problem.size() + of_policy.size());
+  EXPECT_EQ(found, of_problem.size());
 }
 
 Config ConfigOf(const std::vector<std::string>& overrides) {

@@ -26,6 +26,7 @@ struct MemoryEstimate {
   std::vector<MemorySymbol> symbols;
   std::vector<MemoryItem> items;
   std::string not_predicted = "";  // further memory that the items do not include, in words; empty: none
+  std::string remedy = "";         // what of the workload's own keys would need less, in words; empty: nothing
   int64_t total_bytes() const {
     int64_t total = 0;
     for (const MemoryItem& item : items) total += item.bytes;

@@ -9,6 +9,8 @@ A guide has a comment, <!-- example: WORD... -->: the words by which its example
 - a code block without a language holds commands, whose targets and files exist;
 - other quoted text is a file, a folder, a target or a command, or it occurs in a file that its paragraph names, or, if
   that names none, in one that the step has named;
+- with a comment <!-- outside: COUNT, generated: PATH... -->, the files of the steps that do not have such a word in their
+  path, and that no command generates, are as many;
 - of each header in a comment <!-- interfaces: PATH... -->, the guide quotes every pure virtual function.
 ARCHITECTURE.md links each of them.
 """
@@ -25,6 +27,7 @@ OF_CODE = FOLDER + "add_"
 MAP = "ARCHITECTURE.md"
 _EXAMPLE = re.compile(r"<!-- example: ([\w ]+) -->")
 _INTERFACES = re.compile(r"<!-- interfaces: ([\w./ -]+) -->")
+_OUTSIDE = re.compile(r"<!-- outside: (\d+), generated: ([\w./ -]+) -->")
 _PURE_VIRTUAL = re.compile(r"\bvirtual\s[^;{}()]*?\b(\w+)\([^;{}]*\)[^;{}]*=\s*0;")
 _FENCE = "```"
 _COMMAND = re.compile(r"(\./reprise|bazel|python3|tools/[\w.]+)( |$)")
@@ -197,6 +200,21 @@ def _completeness_faults(guide, guide_blocks, words, tree):
             yield Fault(guide, line, "guide", f"{path} belongs to a step and to the other files: list it once")
 
 
+def _outside_faults(guide, text, guide_blocks, words, tree):
+    outside = _OUTSIDE.search(text)
+    if not outside:
+        return
+    generated = set(outside[2].split())
+    of_steps, _ = _listed(guide_blocks, tree)
+    found = sorted(path for path in of_steps if not any(word in path.lower() for word in words))
+    by_hand = [path for path in found if path not in generated]
+    line = text.count("\n", 0, outside.start()) + 1
+    if len(by_hand) != int(outside[1]):
+        yield Fault(guide, line, "guide", f"it says {outside[1]} files outside, but {len(by_hand)} are: {', '.join(by_hand)}")
+    for path in sorted(generated - set(found)):
+        yield Fault(guide, line, "guide", f"no step lists the generated {path}")
+
+
 def guides(texts, builds):
     """Yields the faults of all guides in the tree {path: text}."""
     tree = _Tree(texts, builds)
@@ -218,4 +236,5 @@ def guides(texts, builds):
             else:
                 yield from _text_faults(guide, block, step_files, tree)
         yield from _interface_faults(guide, text, tree)
+        yield from _outside_faults(guide, text, guide_blocks, example[1].lower().split(), tree)
         yield from _completeness_faults(guide, guide_blocks, example[1].lower().split(), tree)

@@ -390,6 +390,17 @@ class GuideRulesTest(unittest.TestCase):
         (fault,) = self.messages(guide)
         self.assertIn("there is no pure virtual function in rl/loss/test.h", fault)
 
+    def test_a_guide_counts_the_files_outside_those_of_its_example(self):
+        def counting(text):
+            return _GUIDE.replace("<!-- example: toy -->", f"<!-- example: toy -->\n<!-- outside: {text} -->")
+
+        listed = {"docs/a.md": "toy\n"}
+        files = ("BUILD.bazel`\n", "BUILD.bazel`, `docs/a.md`\n")
+        self.assertEqual(self.messages(counting("1, generated: docs/a.md").replace(*files), **listed), [])
+        self.assertIn("it says 1 files outside, but 2 are: docs/a.md, rl/loss/BUILD.bazel",
+                      self.messages(counting("1, generated: rl/loss/toy.h").replace(*files), **listed))
+        self.assertEqual(self.messages(counting("1, generated: docs/a.md")), ["no step lists the generated docs/a.md"])
+
     def test_the_map_links_every_guide(self):
         guide = _GUIDE.replace("- `benchmarks/loss.cc`", "- `ARCHITECTURE.md`, `benchmarks/loss.cc`")
         self.assertEqual(self.messages(guide, **{"ARCHITECTURE.md": "[a toy](docs/guides/add_a_toy.md)"}), [])

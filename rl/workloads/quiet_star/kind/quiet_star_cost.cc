@@ -105,6 +105,8 @@ absl::StatusOr<RunCost> EstimateQuietStar(const Config& config, int64_t ranks, i
   ASSIGN_OR_RETURN(FlatLayout policy, QuietStarLayoutOf(config));
   models::DecoderLayout layout = PolicyLayout(decoder, std::move(policy));
   MemoryEstimate memory = EstimateThoughtMemory(config, decoder, layout, ranks, threads);
+  // The widths of the value function can outweigh the rest of a run.
+  if (layout.policy_total < layout.total) memory.remedy = "a narrower quiet_star.value_hidden";
   return RunCost{std::move(layout), std::move(memory), EstimateThoughtOperations(config, decoder),
                  "a step with thoughts of full length after every token"};
 }
