@@ -24,12 +24,12 @@ std::string ValueText(const std::string& name, const std::string& value) {
   return absl::StrContains(name, '/') ? "(none)" : "(not read)";
 }
 
-// "step 20", "warm-up step 3"; step 0 is the end of a phase without steps.
+// "step 20", "SFT step 3"; step 0 is the end of a phase without steps.
 std::string EndText(rl::Phase phase, int64_t step) {
-  return absl::StrCat(phase == rl::Phase::kWarmUp ? "warm-up " : "", "step ", step);
+  return absl::StrCat(phase == rl::Phase::kSft ? "SFT phase " : "", "step ", step);
 }
 
-std::string TextOf(const RunComparison& found) {
+std::string FormatComparison(const RunComparison& found) {
   std::string text;
   for (const HeaderDifference& difference : found.header) {
     absl::StrAppend(&text, "differs: ", Printable(difference.name), ": A ", ValueText(difference.name, difference.a),
@@ -82,7 +82,7 @@ absl::StatusOr<int> Compare(const std::string& a_path, const std::string& b_path
   if (json) {
     PrintJson(found);
   } else {
-    PrintText(TextOf(found));
+    PrintText(FormatComparison(found));
   }
   return found.identical() ? kExitOk : kExitDiffers;
 }

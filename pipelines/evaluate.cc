@@ -98,7 +98,7 @@ absl::Status CheckReplies(Communicator& comm, const std::vector<rl::EvaluationRe
                           std::vector<rl::EvaluationReply> used) {
   const auto tables_of = [](std::vector<rl::EvaluationReply> replies) {
     rl::StepRecord record;
-    rl::EvaluationRepliesOf(record) = std::move(replies);
+    rl::GetEvaluationReplies(record) = std::move(replies);
     return rl::CompletionTables(record, {.evaluates_outside = true});
   };
   const rl::RecordSchema schema = rl::CompletionSchema({.evaluates_outside = true});
@@ -155,9 +155,10 @@ absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const 
   ASSIGN_OR_RETURN(const std::unique_ptr<Watchdog> watchdog, Watch(target, common, comm));
   ASSIGN_OR_RETURN(const EvaluatedModel evaluated,
                    AgreeOk(comm, LoadEvaluated(request, target, comm.ranks_on_this_machine())));
-  const rl::PreparedCompletions& completions = rl::CompletionsOf(evaluated.parts);
-  ASSIGN_OR_RETURN(const rl::CompletionsParts parts,
-                   AgreeOk(comm, completions.PartsOf({.config = config, .comm = comm, .pool = *evaluated.parts.pool})));
+  const rl::PreparedCompletions& completions = rl::GetPreparedCompletions(evaluated.parts);
+  ASSIGN_OR_RETURN(
+      const rl::CompletionsDeps parts,
+      AgreeOk(comm, completions.MakeDeps({.config = config, .comm = comm, .pool = *evaluated.parts.pool})));
   if (common.check) return kExitOk;
   RETURN_IF_ERROR(AgreeOnStep(comm, evaluated.step));
   Begin(evaluated.parts, comm, watchdog.get(), logger);
@@ -167,7 +168,7 @@ absl::StatusOr<int> EvaluateCompletions(const EvaluationRequest& request, const 
       rl::Evaluate({parts.model, parts.tokenizer, parts.rewards, parts.evaluation_turns, comm, parts.pool,
                     evaluated.stored ? &*evaluated.stored : nullptr},
                    evaluated.tasks,
-                   rl::EvaluationOptionsOf(config, parts.tokenizer, parts.turns.rules, evaluated.step, comm.size())));
+                   rl::MakeEvaluationOptions(config, parts.tokenizer, parts.turns.rules, evaluated.step, comm.size())));
   if (evaluated.stored) RETURN_IF_ERROR(CheckReplies(comm, *evaluated.stored, std::move(evaluation.replies)));
   if (comm.rank() != 0) return kExitOk;
   const int64_t samples = config.evaluation.num_generations;

@@ -41,7 +41,7 @@ void TakeRequest(const EvaluationRequest& request, bool is_stored, rl::Config* c
   evaluation.metric_for_best_model = rl::EvaluationConfig().metric_for_best_model;
   if (request.samples >= 0) evaluation.num_generations = request.samples;
   if (!request.model_path.empty()) config->model.path = request.model_path;
-  if (!request.data_path.empty()) rl::PathKeyOf("--data", *config).path(*config) = request.data_path;
+  if (!request.data_path.empty()) rl::PathKeyForFlag("--data", *config).path(*config) = request.data_path;
   if (!request.held_out_path.empty()) {
     evaluation.path = request.held_out_path;
     evaluation.held_out_share = 0;
@@ -65,15 +65,15 @@ bool AsksTheSame(const rl::EvaluationConfig& a, const rl::EvaluationConfig& b) {
 absl::StatusOr<std::optional<std::vector<rl::EvaluationReply>>> StoredEvaluation(const EvaluationRequest& request,
                                                                                  const rl::Config& config,
                                                                                  const StoredRun& run, int64_t step) {
-  const bool is_stored = rl::FormOf(run.config).evaluates_outside &&
+  const bool is_stored = rl::MakeRecordForm(run.config).evaluates_outside &&
                          rl::HasEvaluation(run.config, rl::Phase::kTraining, step) &&
                          AsksTheSame(run.config.evaluation, config.evaluation);
   if (!is_stored || !request.process_command.empty()) return std::nullopt;
   std::vector<rl::EvaluationReply> replies;
   const rl::StepTables* const stored = rl::FindStep(run.steps, rl::Phase::kTraining, step);
   if (stored == nullptr) return replies;
-  ASSIGN_OR_RETURN(const rl::StepRecord record, rl::FromTables(*stored, rl::FormOf(run.config)));
-  for (const rl::EvaluationReply& entry : rl::EvaluationRepliesOf(record)) {
+  ASSIGN_OR_RETURN(const rl::StepRecord record, rl::FromTables(*stored, rl::MakeRecordForm(run.config)));
+  for (const rl::EvaluationReply& entry : rl::GetEvaluationReplies(record)) {
     if (!entry.on_start) replies.push_back(entry);
   }
   return replies;
@@ -117,7 +117,7 @@ absl::StatusOr<std::set<std::string>> PromptsOfFile(const StoredRun& run, const 
   }
   rl::Config config = target.config;
   config.evaluation = run.config.evaluation;
-  ASSIGN_OR_RETURN(const rl::Split split, rl::SplitOf(config, *completions.tokenizer, completions.problems));
+  ASSIGN_OR_RETURN(const rl::Split split, rl::SplitProblems(config, *completions.tokenizer, completions.problems));
   for (const int64_t i : split.training) prompts.insert(completions.problems[i].prompt);
   return prompts;
 }
@@ -129,7 +129,7 @@ void AddIfTrainedOn(const std::vector<ExternalFile>& stored, const rl::RunParts&
     if (trained.name != rl::kProblemsName) continue;
     for (const rl::ExternalFile& file : parts.external_files) {
       if (file.name != rl::kHeldOutName || file.sha256 != trained.sha256) continue;
-      for (const data::Task& problem : rl::CompletionsOf(parts).held_out) prompts->insert(problem.prompt);
+      for (const data::Task& problem : rl::GetPreparedCompletions(parts).held_out) prompts->insert(problem.prompt);
     }
   }
 }
@@ -139,7 +139,7 @@ void AddIfTrainedOn(const std::vector<ExternalFile>& stored, const rl::RunParts&
 absl::StatusOr<std::set<std::string>> PromptsToTrainOn(const StoredRun& run, const EvaluationTarget& target,
                                                        const EvaluatedModel& model) {
   const rl::RunParts& parts = model.parts;
-  ASSIGN_OR_RETURN(std::set<std::string> prompts, PromptsOfFile(run, target, rl::CompletionsOf(parts)));
+  ASSIGN_OR_RETURN(std::set<std::string> prompts, PromptsOfFile(run, target, rl::GetPreparedCompletions(parts)));
   prompts.merge(PromptsUpTo(run, model.step));
   if (run.config.evaluation.held_out_share == 0) AddIfTrainedOn(run.reader->header().external_files, parts, &prompts);
   return prompts;
@@ -148,7 +148,7 @@ absl::StatusOr<std::set<std::string>> PromptsToTrainOn(const StoredRun& run, con
 // The same for a model that is evaluated on its own task, or on that of a configuration.
 std::set<std::string> PromptsKnownOfModel(const EvaluationTarget& target, const rl::RunParts& parts) {
   std::set<std::string> prompts;
-  for (const data::Task& problem : rl::CompletionsOf(parts).problems) prompts.insert(problem.prompt);
+  for (const data::Task& problem : rl::GetPreparedCompletions(parts).problems) prompts.insert(problem.prompt);
   if (target.task && target.task->config.evaluation.held_out_share == 0) {
     AddIfTrainedOn(target.task->files, parts, &prompts);
   }
@@ -177,7 +177,7 @@ absl::Status JudgeHeldOut(const EvaluationTarget& target, const std::set<std::st
     model->remark = SeparateDraws(target.config);
     return absl::OkStatus();
   }
-  const rl::PreparedCompletions& completions = rl::CompletionsOf(model->parts);
+  const rl::PreparedCompletions& completions = rl::GetPreparedCompletions(model->parts);
   ASSIGN_OR_RETURN(const int64_t known,
                    rl::CountTrainedOn(target.config, *completions.tokenizer, prompts, model->tasks));
   model->held_out = known == 0;
@@ -292,7 +292,7 @@ absl::StatusOr<bool> IsUnfinishedRun(FileSystem& files, const std::string& direc
   if (is_model) return false;
   ASSIGN_OR_RETURN(const FoundRun found, FindRun(files, directory));
   if (found.stage != RunStage::kNone) return true;
-  RETURN_IF_ERROR(RefuseSweepAsRun(files, directory));
+  RETURN_IF_ERROR(RejectSweepAsRun(files, directory));
   return absl::NotFoundError(absl::StrCat(
       directory, " contains neither a run (run.h5 or an unfinished one) nor a model (config.json, model.safetensors)"));
 }
@@ -380,7 +380,7 @@ absl::Status JudgeFirstWeights(const EvaluationTarget& target, const StoredRun& 
 }
 
 absl::Status SelectTasks(const EvaluationTarget& target, EvaluatedModel* model) {
-  const rl::PreparedCompletions& completions = rl::CompletionsOf(model->parts);
+  const rl::PreparedCompletions& completions = rl::GetPreparedCompletions(model->parts);
   ASSIGN_OR_RETURN(model->tasks, rl::HeldOutTasks(target.config, completions.held_out, *completions.tokenizer,
                                                   completions.model->config().max_position_embeddings));
   return absl::OkStatus();

@@ -66,7 +66,7 @@ absl::StatusOr<rl::Config> WithModel(const InspectFlags& flags, const StoredRun&
 }
 
 absl::StatusOr<const rl::StepTables*> FindStep(const InspectFlags& flags, const StoredRun& run) {
-  const rl::Phase phase = flags.phase == "training" ? rl::Phase::kTraining : rl::Phase::kWarmUp;
+  const rl::Phase phase = flags.phase == "training" ? rl::Phase::kTraining : rl::Phase::kSft;
   if (const rl::StepTables* const found = rl::FindStep(run.steps, phase, *flags.step)) return found;
   int64_t last = 0;
   for (const rl::StepTables& step : run.steps) {
@@ -114,7 +114,7 @@ absl::StatusOr<int> Inspect(const InspectFlags& flags, bool json, Logger& logger
     Tell(json, TablesJson(*step), absl::StrCat(text, DescribeTables(*step)));
     return kExitOk;
   }
-  ASSIGN_OR_RETURN(const rl::StepRecord record, rl::FromTables(*step, rl::FormOf(run.config)));
+  ASSIGN_OR_RETURN(const rl::StepRecord record, rl::FromTables(*step, rl::MakeRecordForm(run.config)));
   ASSIGN_OR_RETURN(const TokenText text, TokenText::For(run, flags.model_path));
   if (!text.has_tokenizer())
     logger.Info("completions are shown as token ids; --model DIR with the run's model shows their text");
@@ -148,8 +148,8 @@ int main(int argc, char** argv) {
   command_line.Add("--step", flags.step, "Shows this step", {.check = reprise::AtLeast(1)});
   command_line.Add("--completion", flags.completion, "Shows this completion of the step, counted from 0",
                    {.check = reprise::AtLeast(0), .needs = "--step"});
-  command_line.Add("--phase", flags.phase, "Which steps --step counts: training or warm-up",
-                   {.shows_default = true, .check = reprise::OneOf({"training", "warm-up"})});
+  command_line.Add("--phase", flags.phase, "Which steps --step counts: training or SFT phase",
+                   {.shows_default = true, .check = reprise::OneOf({"training", "SFT phase"})});
   command_line.Add("--model", flags.model_path,
                    "The model directory of a run that started from one, for its tokenizer");
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;

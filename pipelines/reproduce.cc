@@ -111,8 +111,8 @@ std::string NoteOfEarlierSteps(int64_t from_step, const rl::Config& config, bool
 
 // A range begins at the last checkpoint before its first step; if that is incomplete, the run is executed from the
 // start.
-absl::StatusOr<StepRange> StepRangeOf(const ReproduceFlags& flags, const StoredRun& run, const rl::Config& config,
-                                      const rl::RunParts& parts, Logger* logger) {
+absl::StatusOr<StepRange> ChooseStepRange(const ReproduceFlags& flags, const StoredRun& run, const rl::Config& config,
+                                          const rl::RunParts& parts, Logger* logger) {
   StepRange range = {.is_whole = flags.from_step == 1 && flags.steps == 0, .last_step = run.last_training_step};
   if (range.is_whole) return range;
   if (flags.from_step > std::max<int64_t>(run.last_training_step, 1)) {
@@ -126,7 +126,7 @@ absl::StatusOr<StepRange> StepRangeOf(const ReproduceFlags& flags, const StoredR
         absl::StrCat("--steps ", flags.steps, ": from step ", flags.from_step, " on the run has ", left,
                      left == 1 ? " training step, which is checked" : " training steps, which are checked"));
   }
-  ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(config));
+  ASSIGN_OR_RETURN(const rl::Choices choices, rl::ResolveChoices(config));
   const bool serves = rl::CheckpointsAreStates(config, choices);
   int64_t begin = 0;
   for (const int64_t step : StepsWithWeights(run)) {
@@ -217,8 +217,8 @@ absl::StatusOr<StoredRun> OpenWithSteps(const std::string& path) {
                    "it with --resume"));
 }
 
-// Returns how many of the run's steps are done when `step` is. Steps of the warm-up that were not taken have numbers.
-int64_t PlaceOf(const rl::StepTables& step, const StoredRun& run, const rl::Config& config) {
+// Returns how many of the run's steps are done when `step` is. Steps of the SFT phase that were not taken have numbers.
+int64_t CountStepsDone(const rl::StepTables& step, const StoredRun& run, const rl::Config& config) {
   const int64_t number = rl::ArtifactStep(config, step.phase, step.step);
   const auto is_done = [&](const rl::StepTables& stored) {
     return rl::ArtifactStep(config, stored.phase, stored.step) <= number;
@@ -240,7 +240,7 @@ absl::StatusOr<RunVerdict> ReproduceRun(const ReproduceFlags& flags, const Commo
   }
   ASSIGN_OR_RETURN(const rl::RunParts parts, AgreeOk(comm, PartsFor(flags, run, config, comm.ranks_on_this_machine())));
   ASSIGN_OR_RETURN(const StepRange range,
-                   AgreeOk(comm, StepRangeOf(flags, run, config, parts, common.check ? nullptr : &logger)));
+                   AgreeOk(comm, ChooseStepRange(flags, run, config, parts, common.check ? nullptr : &logger)));
   if (common.check) return RunVerdict();
   if (rl::ProcessClient* const process = parts.workload->process()) {
     process->WatchOthers([&comm] {
@@ -252,9 +252,9 @@ absl::StatusOr<RunVerdict> ReproduceRun(const ReproduceFlags& flags, const Commo
   Progress progress({0, static_cast<int64_t>(run.steps.size()), config.execution.log_every}, &logger, Seconds);
   int64_t checked = 0;
   rl::VerifySink sink(config, *run.reader, run.unfinished_in.empty(), run.steps,
-                      rl::TensorNamesOf(parts.workload->policy().layout()), [&](const rl::StepTables& step) {
+                      rl::ListTensorNames(parts.workload->policy().layout()), [&](const rl::StepTables& step) {
                         checked += IsAskedFor(flags, step) ? 1 : 0;
-                        progress.Update(PlaceOf(step, run, config), flags.mode);
+                        progress.Update(CountStepsDone(step, run, config), flags.mode);
                       });
   ASSIGN_OR_RETURN(const std::unique_ptr<rl::Execution> execution,
                    rl::Execution::Create({.config = config,
@@ -280,7 +280,7 @@ absl::StatusOr<ReproduceFlags> FlagsForTrial(ReproduceFlags flags, const std::st
   flags.run_path = JoinPath(TrialDirectory(flags.run_path, name), "run.h5");
   ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(flags.run_path));
   const auto drop_unread = [&](absl::string_view flag, std::vector<std::string>& given) {
-    if (rl::PathKeyOf(flag, run.config).path(run.config).empty()) given.clear();
+    if (rl::PathKeyForFlag(flag, run.config).path(run.config).empty()) given.clear();
   };
   drop_unread("--model", flags.model_paths);
   drop_unread("--data", flags.data_paths);
@@ -295,7 +295,7 @@ absl::Status CheckOptionsAreRead(const ReproduceFlags& flags) {
   for (const auto& [flag, given] : {std::pair("--model", &flags.model_paths),
                                     {"--data", &flags.data_paths},
                                     {"--held-out", &flags.held_out_paths}}) {
-    const rl::PathKey& key = rl::PathKeyOf(flag, rl::Config());
+    const rl::PathKey& key = rl::PathKeyForFlag(flag, rl::Config());
     if (!given->empty()) unread.emplace_back(flag, absl::StrCat("read a ", key.what));
   }
   if (!flags.process_command.empty()) unread.emplace_back("--process-command", "asked an external process");
@@ -307,7 +307,7 @@ absl::Status CheckOptionsAreRead(const ReproduceFlags& flags) {
     ASSIGN_OR_RETURN(StoredRun run, OpenStoredRun(path));
     std::erase_if(unread, [&](const auto& option) {
       if (option.first == "--process-command") return !run.config.process.command.empty();
-      return !rl::PathKeyOf(option.first, run.config).path(run.config).empty();
+      return !rl::PathKeyForFlag(option.first, run.config).path(run.config).empty();
     });
     if (unread.empty()) return absl::OkStatus();
   }

@@ -22,7 +22,7 @@
 #include "pipelines/sweeps/stage_progress.h"
 #include "pipelines/sweeps/sweep_plan.h"
 #include "pipelines/sweeps/table_markdown.h"
-#include "pipelines/sweeps/teams/deal_trials.h"
+#include "pipelines/sweeps/teams/assign_trials.h"
 #include "pipelines/watchdog/watchdog.h"
 #include "rl/config/config.h"
 
@@ -90,7 +90,7 @@ void PrintResult(const SweepResult& result, const std::string& output, const Swe
   std::printf("table digest sha256:%s\nsweep.h5 sha256:%s\n", result.table_digest.c_str(), result.table_sha256.c_str());
 }
 
-absl::StatusOr<std::vector<int>> TeamsOf(const SweepFlags& flags, int ranks) {
+absl::StatusOr<std::vector<int>> ParseTeams(const SweepFlags& flags, int ranks) {
   if (flags.teams.empty()) return std::vector<int>{ranks};
   absl::StatusOr<std::vector<int>> sizes = ReadTeamSizes(flags.teams, ranks);
   if (!sizes.ok()) return WithContext(sizes.status(), absl::StrCat("--teams ", flags.teams));
@@ -99,7 +99,7 @@ absl::StatusOr<std::vector<int>> TeamsOf(const SweepFlags& flags, int ranks) {
 
 // Returns what the command line says of [execution], before any file is read. Where its keys are wrong, the defaults:
 // PlanSweep reports the error.
-rl::ExecutionConfig ExecutionOf(const KeyEdits& edits) {
+rl::ExecutionConfig ReadExecution(const KeyEdits& edits) {
   KeyEdits of_execution;
   for (const std::string& edit : edits.set) {
     if (absl::StartsWith(edit, "execution.")) of_execution.set.push_back(edit);
@@ -113,7 +113,7 @@ rl::ExecutionConfig ExecutionOf(const KeyEdits& edits) {
 absl::StatusOr<SweepPlan> Plan(const std::string& path, const CommonFlags& common, int largest_team, Communicator& comm,
                                Logger& logger) {
   constexpr WatchedWork kPlanning = {.name = "sweep", .remedy = "the same command begins anew"};
-  const rl::ExecutionConfig execution = ExecutionOf(common.keys);
+  const rl::ExecutionConfig execution = ReadExecution(common.keys);
   std::unique_ptr<Watchdog> watchdog;
   if (comm.size() > 1 && execution.watchdog) {
     ASSIGN_OR_RETURN(watchdog, AgreeOk(comm, Watchdog::Start(comm, execution.watchdog_seconds, kPlanning)));
@@ -128,7 +128,7 @@ absl::StatusOr<SweepPlan> Plan(const std::string& path, const CommonFlags& commo
 }
 
 // Variants may be compared that differ in more than the sweep's file says; "" if they do not.
-std::string WarningOf(const SweepPlan& plan) {
+std::string MakeWarning(const SweepPlan& plan) {
   if (plan.also_differing.empty()) return "";
   return absl::StrCat(
       "variants of one problem also differ in keys that the sweep's file does not vary, which come with another key, "
@@ -140,7 +140,7 @@ std::string WarningOf(const SweepPlan& plan) {
 absl::StatusOr<int> RunVerb(const SweepFlags& flags, const CommonFlags& common, SweepRequest request,
                             Communicator& comm, Logger& logger) {
   const int ranks = common.ranks > 0 ? common.ranks : comm.size();
-  ASSIGN_OR_RETURN(request.teams, TeamsOf(flags, ranks));  // the same on all ranks
+  ASSIGN_OR_RETURN(request.teams, ParseTeams(flags, ranks));  // the same on all ranks
   if (flags.tasks && !flags.task) {
     return absl::InvalidArgumentError(absl::StrCat("--tasks ", *flags.tasks, ": --task says which of them this is"));
   }
@@ -152,7 +152,7 @@ absl::StatusOr<int> RunVerb(const SweepFlags& flags, const CommonFlags& common, 
   }
   const int largest = *std::max_element(request.teams.begin(), request.teams.end());
   ASSIGN_OR_RETURN(request.plan, Plan(flags.path, common, largest, comm, logger));
-  request.warning = WarningOf(request.plan);
+  request.warning = MakeWarning(request.plan);
   if (flags.dry_run) {
     if (comm.rank() != 0 || common.check) return kExitOk;
     PrintPlan(request.plan, common.json);

@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   command_line.Add("--init-from", request.init_from,
                    "Starts from the final weights of a run, or those of its checkpoint of a training step: RUN.h5 or "
                    "RUN.h5@STEP, or the directory of an unfinished run. With lora.r also from adapters: a directory "
-                   "of the PEFT library. A warm-up is done on them again: --set warm_up.steps=0 skips it");
+                   "of the PEFT library. An SFT phase is done on them again: --set sft.steps=0 skips it");
   command_line.Add("--stop-after-step", request.stop_after_step, "Ends the run after this training step",
                    {.check = reprise::AtLeast(1)});
   command_line.AddOverrides();

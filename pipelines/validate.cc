@@ -103,11 +103,11 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
   ASSIGN_OR_RETURN(const std::vector<std::string> warnings, rl::CheckRunIsLongEnough(config, resolved.origins));
   for (const std::string& warning : warnings) logger.Warning(warning);
   RETURN_IF_ERROR(rl::CheckShapeKeys(config.model, resolved.origins));
-  ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(config));
+  ASSIGN_OR_RETURN(const rl::Choices choices, rl::ResolveChoices(config));
   if (flags.print_config) PrintConfiguration(resolved, common.json);
   if (const auto estimate = rl::KindOf(config).estimate) {
     ASSIGN_OR_RETURN(const rl::RunCost cost,
-                     estimate(config, flags.ranks, rl::ThreadsOf(config.execution, static_cast<int>(flags.ranks))));
+                     estimate(config, flags.ranks, rl::ChooseThreads(config.execution, static_cast<int>(flags.ranks))));
     PrintCost(config, choices, cost, flags.ranks, common.json, logger);
   }
   ASSIGN_OR_RETURN(rl::RunParts parts, rl::PrepareRun(config, static_cast<int>(flags.ranks)));

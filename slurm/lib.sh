@@ -252,7 +252,7 @@ write_provenance() {
 
 is_run() { [[ -e $1/run.h5 || -e $1/epochs ]] || compgen -G "$1/journal.E*" >/dev/null; }
 
-# last_step DIRECTORY: the last committed step of a run (warm-up included); "end" of a finished run, "none" without one.
+# last_step DIRECTORY: the last committed step of a run (SFT phase included); "end" of a finished run, "none" without one.
 last_step() {
   [[ ! -e $1/run.h5 ]] || { echo end && return; }
   { cat "$1"/journal.E* 2>/dev/null || true; } |

@@ -39,8 +39,8 @@ take_directive() {
   directives[${1#--}]=$2
 }
 
-# refuse_option_of_sbatch OPTION: says where the options of sbatch belong that this script does not take.
-refuse_option_of_sbatch() {
+# reject_option_of_sbatch OPTION: says where the options of sbatch belong that this script does not take.
+reject_option_of_sbatch() {
   local key=SBATCH_OPTIONS
   case $1 in
     --ntasks | --ntasks-per-node) slurm_fail $EXIT_USAGE "$1 is sbatch's: here it is --ranks-per-node R, beside --nodes N" ;;
@@ -74,7 +74,7 @@ parse_arguments() {
         [[ -n $value && $value != -* ]] || slurm_fail $EXIT_USAGE "$option needs a value${value:+, and $value is an option}"
         ;;
       *)
-        refuse_option_of_sbatch "$option"
+        reject_option_of_sbatch "$option"
         arguments+=("$1") && shift && continue
         ;;
     esac

@@ -27,12 +27,12 @@ void BM_Commit(::benchmark::State& state) {
   int64_t step = 0;
   for (auto _ : state) {
     ++step;
-    commit.push_back(SecondsOf([&] {
+    commit.push_back(MeasureSeconds([&] {
       MustBeOk(writer.CommitStep(step, tables));
       MustBeOk(writer.Flush());
     }));
-    write.push_back(SecondsOf([&] { WriteBare(bare.path(), std::to_string(step), bytes); }));
-    hash.push_back(SecondsOf([&] { ::benchmark::DoNotOptimize(Sha256(bytes)); }));
+    write.push_back(MeasureSeconds([&] { WriteBare(bare.path(), std::to_string(step), bytes); }));
+    hash.push_back(MeasureSeconds([&] { ::benchmark::DoNotOptimize(Sha256(bytes)); }));
     state.SetIterationTime(commit.back());
   }
   state.counters["ms"] = 1e3 * Median(commit);

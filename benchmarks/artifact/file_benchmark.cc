@@ -53,7 +53,7 @@ class Times {
 };
 
 double SecondsOfHash(const std::string& bytes) {
-  return SecondsOf([&] { ::benchmark::DoNotOptimize(Sha256(bytes)); });
+  return MeasureSeconds([&] { ::benchmark::DoNotOptimize(Sha256(bytes)); });
 }
 
 // Compares merging with a copy of the same bytes: segments are on the same disk, mostly in the page cache, and the copy
@@ -65,9 +65,9 @@ void BM_Merge(::benchmark::State& state) {
     const ScratchDirectory scratch;
     const std::string path = scratch.path() + "/run/run.h5";
     RunWriter writer = Written(scratch.path() + "/run", state.range(0));
-    const double seconds = SecondsOf([&] { MustBeOk(writer.Finish().status()); });
+    const double seconds = MeasureSeconds([&] { MustBeOk(writer.Finish().status()); });
     bytes.resize(std::filesystem::file_size(path));
-    const double copy = SecondsOf([&] {
+    const double copy = MeasureSeconds([&] {
       ReadBare(path, &bytes);
       WriteBare(scratch.path(), "copy", bytes);
     });
@@ -85,8 +85,8 @@ void BM_Open(::benchmark::State& state) {
   std::string bytes(std::filesystem::file_size(path), ' ');
   Times times;
   for (auto _ : state) {
-    const double seconds = SecondsOf([&] { MustBeOk(RunReader::Open(PosixFileSystem(), path).status()); });
-    const double read = SecondsOf([&] { ReadBare(path, &bytes); });
+    const double seconds = MeasureSeconds([&] { MustBeOk(RunReader::Open(PosixFileSystem(), path).status()); });
+    const double read = MeasureSeconds([&] { ReadBare(path, &bytes); });
     times.Add(seconds, read, SecondsOfHash(bytes));
     state.SetIterationTime(seconds);
   }

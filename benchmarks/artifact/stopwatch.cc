@@ -9,7 +9,7 @@
 
 namespace reprise::benchmarks {
 
-double SecondsOf(const std::function<void()>& body) {
+double MeasureSeconds(const std::function<void()>& body) {
   const auto start = std::chrono::steady_clock::now();
   body();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

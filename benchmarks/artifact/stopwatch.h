@@ -10,7 +10,7 @@
 namespace reprise::benchmarks {
 
 // Returns the wall time of one call.
-double SecondsOf(const std::function<void()>& body);
+double MeasureSeconds(const std::function<void()>& body);
 
 // Returns the median; `values` must not be empty. File operations are timed by medians, because disk times vary.
 double Median(std::vector<double> values);

@@ -19,12 +19,12 @@ namespace {
 
 // Returns a decoder that consecutive benchmarks of the same shape and type share, because large weights take long to
 // create.
-const models::Decoder& DecoderOf(const std::string& shape, bool bf16) {
+const models::Decoder& SharedDecoder(const std::string& shape, bool bf16) {
   static std::pair<std::string, bool> made;
   static std::unique_ptr<RandomWeights> weights;
   if (weights == nullptr || made != std::pair(shape, bf16)) {
     weights.reset();  // frees the memory first
-    models::DecoderConfig config = ShapeOf(shape);
+    models::DecoderConfig config = NamedShape(shape);
     config.bf16_weights = bf16;
     weights = RandomWeights::Create(config);
     made = {shape, bf16};
@@ -36,9 +36,9 @@ void Decode(::benchmark::State& state, const std::string& shape, bool bf16) {
   const absl::Status status = kernels::InitializeIsa();
   if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
   const int64_t sequences = state.range(0);
-  const models::Decoder& decoder = DecoderOf(shape, bf16);
+  const models::Decoder& decoder = SharedDecoder(shape, bf16);
   DecodeLoop loop(decoder, sequences, /*prompt=*/16, /*length=*/64);
-  const DecodeWork work = WorkOf(decoder.config, sequences);
+  const DecodeWork work = EstimateWork(decoder.config, sequences);
   ReportRoofline(state, {work.operations, work.bytes}, [&] { loop.Step(); });
   state.counters["tokens/s"] = static_cast<double>(sequences) / (state.counters["us"] * 1e-6);
 }

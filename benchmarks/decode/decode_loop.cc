@@ -52,7 +52,7 @@ void DecodeLoop::Step() {
   }
 }
 
-DecodeWork WorkOf(const models::DecoderConfig& c, int64_t sequences) {
+DecodeWork EstimateWork(const models::DecoderConfig& c, int64_t sequences) {
   const double width = static_cast<double>(c.hidden_size), rows = static_cast<double>(sequences);
   const double layers = static_cast<double>(c.num_hidden_layers), experts = static_cast<double>(c.num_experts);
   const double chosen = static_cast<double>(c.num_experts_per_tok);

@@ -38,7 +38,7 @@ class DecodeLoop {
 struct DecodeWork {
   double operations = 0, bytes = 0;
 };
-DecodeWork WorkOf(const models::DecoderConfig& config, int64_t sequences);
+DecodeWork EstimateWork(const models::DecoderConfig& config, int64_t sequences);
 
 }  // namespace reprise::benchmarks
 

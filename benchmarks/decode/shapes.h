@@ -9,7 +9,7 @@
 namespace reprise::benchmarks {
 
 // `name` is "nano", "micro", "olmoe" (OLMoE-1B-7B), or "olmoe_2" (two layers of it).
-inline models::DecoderConfig ShapeOf(absl::string_view name) {
+inline models::DecoderConfig NamedShape(absl::string_view name) {
   models::DecoderConfig config;
   if (name == "micro") {
     config.vocab_size = 512;

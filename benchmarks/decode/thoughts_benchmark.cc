@@ -27,7 +27,7 @@ namespace {
 
 constexpr int64_t kPositions = 64, kLength = 12;
 
-double SecondsOf(const std::function<void()>& work) {
+double MeasureSeconds(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -101,7 +101,7 @@ void Think(::benchmark::State& state, const std::string& shape, bool with_caches
   const absl::Status status = kernels::InitializeIsa();
   if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
   const int64_t num_thoughts = state.range(0);
-  const std::unique_ptr<RandomWeights> weights = RandomWeights::Create(ShapeOf(shape));
+  const std::unique_ptr<RandomWeights> weights = RandomWeights::Create(NamedShape(shape));
   Thinker thinker(weights->decoder(), num_thoughts);
   if (with_caches) {
     const auto together = thinker.AllAtOnce(), alone = thinker.OneByOne();
@@ -109,11 +109,11 @@ void Think(::benchmark::State& state, const std::string& shape, bool with_caches
   }
   double all_at_once = 0, one_by_one = 0;
   for (auto _ : state) {  // side by side
-    const double seconds = SecondsOf([&] { thinker.AllAtOnce(); });
+    const double seconds = MeasureSeconds([&] { thinker.AllAtOnce(); });
     state.SetIterationTime(seconds);
     all_at_once += seconds;
     one_by_one +=
-        SecondsOf([&] { with_caches ? static_cast<void>(thinker.OneByOne()) : thinker.OneByOneWithoutCaches(); });
+        MeasureSeconds([&] { with_caches ? static_cast<void>(thinker.OneByOne()) : thinker.OneByOneWithoutCaches(); });
   }
   const double rounds = static_cast<double>(state.iterations());
   state.counters["us"] = 1e6 * all_at_once / rounds;

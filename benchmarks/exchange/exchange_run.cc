@@ -44,7 +44,7 @@ absl::StatusOr<ExchangeRun> RunExchange(Communicator& comm, int64_t floats, int6
   const std::vector<rl::ParameterUnit> parameters = rl::MakeParameterUnits(layout);
   ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(shards, comm.size()));
   TreeExchange exchange = rl::MakeTreeExchange(parameters, map, {}, &comm);
-  const std::vector<rl::ParameterUnit> owned = rl::UnitsOf(comm.rank(), exchange.ownership(), parameters);
+  const std::vector<rl::ParameterUnit> owned = rl::OwnedUnits(comm.rank(), exchange.ownership(), parameters);
   const std::unique_ptr<rl::ShardedOptimizer> optimizer = rl::MakeOptimizer({.name = "adamw"});
   optimizer->Reset(layout, owned);
   std::vector<float> weights(static_cast<size_t>(layout.total), 1.0f);

@@ -32,7 +32,7 @@ def read(before: str = "", after: str = "") -> list[Gate]:
 
 
 class GatesFileTest(unittest.TestCase):
-    def assert_refused(self, before: str, after: str, sentence: str) -> None:
+    def assert_rejected(self, before: str, after: str, sentence: str) -> None:
         with self.assertRaises(Failure) as refused:
             read(before, after)
         self.assertEqual(refused.exception.code, USAGE)
@@ -54,40 +54,40 @@ class GatesFileTest(unittest.TestCase):
         self.assertEqual(labels_of([Gate("g", numerator="tools/run.sh 2", denominator="TMPDIR=bazel-bin")]), [])
 
     def test_an_error_names_its_place_and_its_cause(self) -> None:
-        self.assert_refused("at_most", "at_mots",
+        self.assert_rejected("at_most", "at_mots",
                             "gates.toml:7:1: unknown key fast.at_mots; did you mean fast.at_most?")
-        self.assert_refused("= 2", '= "2"', 'gates.toml:7:11: fast.at_most is "2"; expected a number')
-        self.assert_refused("= 2", "= true", "gates.toml:7:11: fast.at_most is true; expected a number")
-        self.assert_refused("= 2", "= [2]", "gates.toml:7:11: fast.at_most is [2]; expected a number")
-        self.assert_refused("= 2", "= 0", "fast.at_most is 0; expected more than 0")
-        self.assert_refused("= 2", "= inf", "expected a finite number")
-        self.assert_refused("= 2", f"= 1{'0' * 400}", "expected a finite number")
-        self.assert_refused("= 2", "= 2\nat_most_avx2 = -1", "fast.at_most_avx2 is -1; expected 0 or more")
-        self.assert_refused("= 11", "= 4", "gates.toml:16:15: steady.repetitions is 4; expected 5 to 50")
-        self.assert_refused("= 11", "= 51", "steady.repetitions is 51; expected 5 to 50")
-        self.assert_refused("= 11", "= 7.0", "steady.repetitions is 7.0; expected a whole number")
-        self.assert_refused("= 11", "= 11\nprocessors = 0", "steady.processors is 0; expected 1 or more")
-        self.assert_refused('"It is fast."', "1", "gates.toml:2:9: fast.claim is 1; expected text in quotes")
-        self.assert_refused("at_most = 2", "judged = 1", "fast.judged is 1; expected true or false")
+        self.assert_rejected("= 2", '= "2"', 'gates.toml:7:11: fast.at_most is "2"; expected a number')
+        self.assert_rejected("= 2", "= true", "gates.toml:7:11: fast.at_most is true; expected a number")
+        self.assert_rejected("= 2", "= [2]", "gates.toml:7:11: fast.at_most is [2]; expected a number")
+        self.assert_rejected("= 2", "= 0", "fast.at_most is 0; expected more than 0")
+        self.assert_rejected("= 2", "= inf", "expected a finite number")
+        self.assert_rejected("= 2", f"= 1{'0' * 400}", "expected a finite number")
+        self.assert_rejected("= 2", "= 2\nat_most_avx2 = -1", "fast.at_most_avx2 is -1; expected 0 or more")
+        self.assert_rejected("= 11", "= 4", "gates.toml:16:15: steady.repetitions is 4; expected 5 to 50")
+        self.assert_rejected("= 11", "= 51", "steady.repetitions is 51; expected 5 to 50")
+        self.assert_rejected("= 11", "= 7.0", "steady.repetitions is 7.0; expected a whole number")
+        self.assert_rejected("= 11", "= 11\nprocessors = 0", "steady.processors is 0; expected 1 or more")
+        self.assert_rejected('"It is fast."', "1", "gates.toml:2:9: fast.claim is 1; expected text in quotes")
+        self.assert_rejected("at_most = 2", "judged = 1", "fast.judged is 1; expected true or false")
 
     def test_keys_that_are_missing_or_contradict_each_other_are_named(self) -> None:
-        self.assert_refused('claim = "It is fast."', "", "gates.toml: fast: claim is empty")
-        self.assert_refused('numerator_value = "ms"', "", "fast: numerator and numerator_value must both be set")
+        self.assert_rejected('claim = "It is fast."', "", "gates.toml: fast: claim is empty")
+        self.assert_rejected('numerator_value = "ms"', "", "fast: numerator and numerator_value must both be set")
         one_bound = "fast: exactly one of at_least and at_most must be set"
-        self.assert_refused("at_most = 2", "", one_bound)
-        self.assert_refused("at_most = 2", "at_most = 2\nat_least = 1", one_bound)
-        self.assert_refused("at_most = 2", "at_most = 2\njudged = false",
+        self.assert_rejected("at_most = 2", "", one_bound)
+        self.assert_rejected("at_most = 2", "at_most = 2\nat_least = 1", one_bound)
+        self.assert_rejected("at_most = 2", "at_most = 2\njudged = false",
                             "fast: judged is false, so at_least and at_most must not be set")
-        self.assert_refused("at_most = 2", "at_most = 2\nat_least_avx2 = 1", "fast: at_least_avx2 requires at_least")
-        self.assert_refused('denominator_value = "bare_ms"', "", "fast: denominator_value must be another number")
-        self.assert_refused('denominator = "baseline"', "", "steady: denominator must be another command")
-        self.assert_refused('"baseline"', '"baseline"\ndenominator_value = "s"', "steady: against the baseline, ")
+        self.assert_rejected("at_most = 2", "at_most = 2\nat_least_avx2 = 1", "fast: at_least_avx2 requires at_least")
+        self.assert_rejected('denominator_value = "bare_ms"', "", "fast: denominator_value must be another number")
+        self.assert_rejected('denominator = "baseline"', "", "steady: denominator must be another command")
+        self.assert_rejected('"baseline"', '"baseline"\ndenominator_value = "s"', "steady: against the baseline, ")
 
     def test_what_is_not_toml_or_outside_of_sections_is_named_with_its_place(self) -> None:
-        self.assert_refused("at_most = 2", "at_most = no", "gates.toml:7:11: not valid TOML: ")
-        self.assert_refused("[steady]", "[fast]", "gates.toml:9:6: not valid TOML: ")
-        self.assert_refused("[fast]", "at_most = 3\n[fast]", "gates.toml:1:1: key at_most is outside every section")
-        self.assert_refused("[fast]", "[[fast]]", "key fast is outside every section")
+        self.assert_rejected("at_most = 2", "at_most = no", "gates.toml:7:11: not valid TOML: ")
+        self.assert_rejected("[steady]", "[fast]", "gates.toml:9:6: not valid TOML: ")
+        self.assert_rejected("[fast]", "at_most = 3\n[fast]", "gates.toml:1:1: key at_most is outside every section")
+        self.assert_rejected("[fast]", "[[fast]]", "key fast is outside every section")
         for data in (b"a = '\xff'", b"a = " + b"[" * 100_000, b"a = 1" + b"0" * 5000, b"[a"):
             with self.assertRaisesRegex(Failure, "^gates.toml:1:[0-9]+: not valid TOML: "):
                 read_gates(data, "gates.toml")

@@ -29,7 +29,7 @@ struct Chosen {
   at::Tensor values, indices;
 };
 
-Chosen Room(int64_t rows, int64_t n) { return {at::empty({rows, n}), at::empty({rows, n}, at::kLong)}; }
+Chosen MakeChosen(int64_t rows, int64_t n) { return {at::empty({rows, n}), at::empty({rows, n}, at::kLong)}; }
 
 }  // namespace
 
@@ -48,7 +48,7 @@ std::vector<Peer> EmbedBackwardPeers(absl::Span<const int32_t> token_T, int64_t 
 std::vector<Peer> RouterPeers(int64_t tokens, int64_t experts, int64_t per_token) {
   const at::Tensor logits = Random(tokens, experts);
   at::Tensor probability = at::empty_like(logits);
-  Chosen chosen = Room(tokens, per_token);
+  Chosen chosen = MakeChosen(tokens, per_token);
   return {{"aten", [=]() mutable {
              at::_softmax_out(probability, logits, -1, false);
              at::topk_out(chosen.values, chosen.indices, probability, per_token, -1, true, /*sorted=*/false);
@@ -65,7 +65,7 @@ std::vector<Peer> SamplingPeers(int64_t rows, int64_t vocabulary, int64_t top_k)
   const at::Tensor logits = Random(rows, vocabulary);
   const int64_t kept = top_k > 0 ? top_k : vocabulary;
   at::Tensor probability = at::empty({rows, kept}), token = at::empty({rows, 1}, at::kLong);
-  Chosen chosen = Room(rows, kept);
+  Chosen chosen = MakeChosen(rows, kept);
   return {{"aten", [=]() mutable {
              if (top_k > 0) at::topk_out(chosen.values, chosen.indices, logits, top_k);
              at::_softmax_out(probability, top_k > 0 ? chosen.values : logits, -1, false);

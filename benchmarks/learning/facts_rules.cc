@@ -37,7 +37,7 @@ struct Score {
   double accuracy = 0, reward = 0, failed = 0;
 };
 
-Score ScoreOf(const Config& config, const Rule& rule) {
+Score ScoreRule(const Config& config, const Rule& rule) {
   const uint64_t seed = static_cast<uint64_t>(config.run.seed);
   const double tasks = static_cast<double>(config.evaluation.num_prompts);
   Score score;
@@ -57,7 +57,7 @@ Score ScoreOf(const Config& config, const Rule& rule) {
 }
 
 // Returns the mean and the half width of its interval.
-std::string MeanOf(const std::vector<double>& values) {
+std::string FormatMean(const std::vector<double>& values) {
   double sum = 0, squares = 0;
   for (const double value : values) sum += value;
   const double n = static_cast<double>(values.size()), mean = sum / n;
@@ -70,13 +70,13 @@ std::string MeanOf(const std::vector<double>& values) {
 void PrintRow(Config config, const char* name, const Rule& rule) {
   std::vector<double> accuracy, reward, failed;
   for (config.run.seed = 1; config.run.seed <= kSeeds; ++config.run.seed) {
-    const Score score = ScoreOf(config, rule);
+    const Score score = ScoreRule(config, rule);
     accuracy.push_back(score.accuracy);
     reward.push_back(score.reward);
     failed.push_back(score.failed);
   }
-  std::printf("| %s | %s | %s | %s |\n", name, MeanOf(accuracy).c_str(), MeanOf(reward).c_str(),
-              MeanOf(failed).c_str());
+  std::printf("| %s | %s | %s | %s |\n", name, FormatMean(accuracy).c_str(), FormatMean(reward).c_str(),
+              FormatMean(failed).c_str());
 }
 
 // The best order of operations that looks at nothing but the turns that are left; found by search.

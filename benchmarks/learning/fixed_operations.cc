@@ -35,7 +35,7 @@ struct Outcome {
 };
 
 // Returns the mean over tasks of their first episode, and the share of operations that fail.
-Outcome MeanOf(uint64_t seed, Purpose purpose, uint64_t tasks, const Choose& choose) {
+Outcome ComputeMean(uint64_t seed, Purpose purpose, uint64_t tasks, const Choose& choose) {
   const MemoryConfig memory;
   Outcome mean;
   size_t operations = 0;
@@ -65,7 +65,7 @@ Operations SearchSequence(uint64_t seed) {
       for (size_t number = 0; number < data::kMemoryOperationCount; ++number) {
         Operations candidate = prefix;
         candidate.push_back(Numbered(number));
-        const Outcome outcome = MeanOf(seed, Purpose::kTask, kSearchTasks, [&](const MemoryTask&, size_t t) {
+        const Outcome outcome = ComputeMean(seed, Purpose::kTask, kSearchTasks, [&](const MemoryTask&, size_t t) {
           return t < candidate.size() ? candidate[t] : MemoryOperation::kAdd;
         });
         longer.emplace_back(outcome.reward, std::move(candidate));
@@ -86,7 +86,7 @@ void PrintRow(const std::string& name, const Outcome& outcome) {
 void PrintTable(uint64_t seed) {
   std::printf("| operations | mean reward | fail |\n|---|---|---|\n");
   const auto row = [seed](const std::string& name, const Choose& choose) {
-    PrintRow(name, MeanOf(seed, Purpose::kEvaluationTask, kTableTasks, choose));
+    PrintRow(name, ComputeMean(seed, Purpose::kEvaluationTask, kTableTasks, choose));
   };
   row("random", [seed](const MemoryTask& task, size_t t) {
     return Numbered(DrawBelow(seed, Purpose::kTest, {.prompt = task.prompt, .token = t}, data::kMemoryOperationCount));

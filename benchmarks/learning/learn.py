@@ -117,7 +117,7 @@ def print_config(options, name, entry, more):
         with tempfile.TemporaryDirectory() as folder:
             run = os.path.join(folder, "run")
             train(options.train, path, run, {**entry.get("set", {}), "run.seed": seed, **more})
-            steps, seconds = training_steps(run), sum(step_times(run, ["warm_up", "training"]))
+            steps, seconds = training_steps(run), sum(step_times(run, ["sft", "training"]))
         before = steps[0][metric.replace("eval_", "eval_start_")]
         after = [[step[name] for step in steps if name in step][-1] for name in names]
         last.append(after)

@@ -20,7 +20,7 @@ PHASES, OPTIMIZERS = ("supervised", "reinforcement"), ("adamw", "muon_grokfast")
 
 
 def losses_of(run):
-    return [step["loss"] for step in learn.lines_of(run, "metrics.jsonl") if step["phase"] == "warm_up"]
+    return [step["loss"] for step in learn.lines_of(run, "metrics.jsonl") if step["phase"] == "sft"]
 
 
 class Comparison:
@@ -45,7 +45,7 @@ class Comparison:
             rate = self.table["best"][model][phase]["adamw"]["optimizer.learning_rate"]
             settings = {"optimizer.fallback_learning_rate": rate, **settings}
         if phase == "supervised":
-            settings["warm_up.learning_rate"] = settings["optimizer.learning_rate"]
+            settings["sft.learning_rate"] = settings["optimizer.learning_rate"]
         return settings
 
     def steps(self, model, phase, settings, seed, most):
@@ -55,7 +55,7 @@ class Comparison:
         with tempfile.TemporaryDirectory() as folder:
             run = os.path.join(folder, "run")
             if phase == "supervised":
-                own = {**supervised["settings"], **self.table["models"][model]["network"], "warm_up.steps": most,
+                own = {**supervised["settings"], **self.table["models"][model]["network"], "sft.steps": most,
                        "run.steps": 0}
                 reached = lambda: learn.reached([-loss for loss in losses_of(run)], -supervised["loss"],
                                                 supervised["window"])

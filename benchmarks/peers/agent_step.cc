@@ -64,7 +64,7 @@ class Passes {
       if (states.empty()) break;
       RETURN_IF_ERROR(policy_.Encode(states, workspace_.get()).status());
     }
-    const std::vector<rl::ShardInput> shards = ShardsOf(drawn);
+    const std::vector<rl::ShardInput> shards = SplitIntoShards(drawn);
     const auto unread = [](int64_t, absl::Span<const float>, absl::Span<const float>) {};
     for (const rl::ShardInput& shard : shards) reference_->Score(shard, 1.0f, unread, workspace_.get());
     const rl::EpisodeLoss loss = [](int64_t, const rl::DecisionScores&, const rl::DecisionGradients& gradients) {
@@ -87,7 +87,7 @@ class Passes {
   }
 
  private:
-  static std::vector<rl::ShardInput> ShardsOf(const rl::StepEpisodes& drawn) {
+  static std::vector<rl::ShardInput> SplitIntoShards(const rl::StepEpisodes& drawn) {
     std::vector<rl::ShardInput> shards(kShards);
     for (int64_t prompt = 0; prompt < kPrompts; ++prompt) {
       rl::EpisodeGroup group = {.task = &drawn.task_P[prompt], .episode_G = {}, .index_G = {}};
@@ -138,10 +138,10 @@ class TimedMemory : public rl::MemoryWorkload {
 };
 
 // Prepared parts whose workload is timed.
-class TimedParts : public rl::PreparedWorkload {
+class TimedWorkload : public rl::PreparedWorkload {
  public:
-  TimedParts(std::unique_ptr<rl::PreparedWorkload> parts, models::Tokenizer tokenizer, std::vector<StepTimes>& times,
-             rl::StepEpisodes* drawn)
+  TimedWorkload(std::unique_ptr<rl::PreparedWorkload> parts, models::Tokenizer tokenizer, std::vector<StepTimes>& times,
+                rl::StepEpisodes* drawn)
       : parts_(std::move(parts)), tokenizer_(std::move(tokenizer)), times_(times), drawn_(drawn) {}
 
   rl::EncoderPolicy& policy() const override { return dynamic_cast<rl::EncoderPolicy&>(parts_->policy()); }
@@ -187,7 +187,7 @@ class TimedSink : public rl::StepSink {
   double begin_;
 };
 
-rl::Config ConfigOf(const std::string& model, int threads, int64_t steps) {
+rl::Config MakeRunConfig(const std::string& model, int threads, int64_t steps) {
   rl::Config config;
   config.run.workload = "memory_agent";
   config.run.steps = steps;
@@ -229,13 +229,13 @@ void Print(int threads, const std::vector<StepTimes>& times) {
 }
 
 absl::Status Run(const std::string& model, int threads, int64_t steps, bool computes_passes) {
-  const rl::Config config = ConfigOf(model, threads, steps);
+  const rl::Config config = MakeRunConfig(model, threads, steps);
   ASSIGN_OR_RETURN(rl::RunParts parts, rl::PrepareRun(config));
-  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, rl::TokenizerOf(config.model));
+  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, rl::LoadTokenizer(config.model));
   std::vector<StepTimes> times;
   rl::StepEpisodes drawn;
-  auto timed = std::make_unique<TimedParts>(std::move(parts.workload), std::move(tokenizer), times,
-                                            computes_passes ? &drawn : nullptr);
+  auto timed = std::make_unique<TimedWorkload>(std::move(parts.workload), std::move(tokenizer), times,
+                                               computes_passes ? &drawn : nullptr);
   Passes passes(timed->policy());
   parts.workload = std::move(timed);
   SelfCommunicator comm;

@@ -80,7 +80,7 @@ int WriteWeights(const models::DecoderConfig& config, const char* path) {
 
 int main(int argc, char** argv) {
   if (argc == 4 && std::string(argv[1]) == "weights") {
-    return reprise::WriteWeights(reprise::benchmarks::ShapeOf(argv[2]), argv[3]);
+    return reprise::WriteWeights(reprise::benchmarks::NamedShape(argv[2]), argv[3]);
   }
   if (argc != 6) {
     std::fprintf(stderr,
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "generate_rate: %s\n", std::string(status.message()).c_str());
     return 70;
   }
-  reprise::models::DecoderConfig config = reprise::benchmarks::ShapeOf(argv[1]);
+  reprise::models::DecoderConfig config = reprise::benchmarks::NamedShape(argv[1]);
   config.bf16_weights = std::string(argv[2]) == "bf16";
   const auto weights = reprise::benchmarks::RandomWeights::Create(config);
   const double rate = reprise::TokensPerSecond(weights->decoder(), std::atoll(argv[3]), std::atoi(argv[4]),

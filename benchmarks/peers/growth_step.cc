@@ -47,7 +47,7 @@ class PlainHosts {
   // Trains and validates a host; returns the seconds of that alone.
   absl::StatusOr<double> Train(const StepClock& clock, uint64_t host_seed) const {
     ASSIGN_OR_RETURN(const auto host,
-                     models::HostSession::Create(rl::SessionOptionsOf(config_, rules_), {.seed = host_seed}));
+                     models::HostSession::Create(rl::MakeSessionOptions(config_, rules_), {.seed = host_seed}));
     rl::GrowthBatches batches;
     double seconds = 0;
     for (int64_t epoch = 1; epoch <= rules_.task.max_epochs; ++epoch) {
@@ -121,7 +121,7 @@ struct Options {
   std::vector<std::string> overrides = {};
 };
 
-absl::StatusOr<rl::Config> ConfigOf(const Options& options) {
+absl::StatusOr<rl::Config> MakeRunConfig(const Options& options) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(PosixFileSystem(), options.config, 1 << 20));
   ASSIGN_OR_RETURN(const rl::ResolvedConfig resolved, rl::LoadConfig(text, options.config, options.overrides));
   rl::Config config = resolved.config;
@@ -135,7 +135,7 @@ absl::StatusOr<rl::Config> ConfigOf(const Options& options) {
 }
 
 absl::Status Run(const Options& options) {
-  ASSIGN_OR_RETURN(const rl::Config config, ConfigOf(options));
+  ASSIGN_OR_RETURN(const rl::Config config, MakeRunConfig(options));
   ASSIGN_OR_RETURN(const rl::RunParts parts, rl::PrepareRun(config));
   ASSIGN_OR_RETURN(const PlainHosts hosts, PlainHosts::Create(config));
   SelfCommunicator comm;
@@ -148,7 +148,7 @@ absl::Status Run(const Options& options) {
 }
 
 // Returns no threads for arguments that are none of the program's.
-Options OptionsOf(const std::vector<std::string>& words) {
+Options ParseOptions(const std::vector<std::string>& words) {
   if (words.size() < 3) return {};
   Options options = {.config = words[0], .threads = std::atoi(words[1].c_str()), .steps = std::atoi(words[2].c_str())};
   for (size_t i = 3; i < words.size(); ++i) {
@@ -167,7 +167,7 @@ Options OptionsOf(const std::vector<std::string>& words) {
 }  // namespace reprise
 
 int main(int argc, char** argv) {
-  const reprise::Options options = reprise::OptionsOf({argv + 1, argv + argc});
+  const reprise::Options options = reprise::ParseOptions({argv + 1, argv + argc});
   if (options.threads < 1 || options.steps < 1) {
     std::fprintf(stderr, "usage: growth_step CONFIG THREADS STEPS [hosts] [--set KEY=VALUE]...; hosts: one thread\n");
     return 64;

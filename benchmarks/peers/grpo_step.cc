@@ -51,7 +51,7 @@ class TimedSource : public rl::EpisodeSource {
  public:
   TimedSource(const rl::Config& config, const rl::PreparedCompletions& completions, ThreadPool& pool,
               std::vector<double>& seconds)
-      : source_(*completions.model, *completions.tokenizer, rl::GenerateOptionsOf(config, *completions.tokenizer, {}),
+      : source_(*completions.model, *completions.tokenizer, rl::MakeGenerateOptions(config, *completions.tokenizer, {}),
                 pool),
         seconds_(seconds) {}
   absl::StatusOr<rl::Episodes> Draw(rl::Phase phase, int64_t step, const std::vector<rl::TaskRecord>& tasks) override {
@@ -72,7 +72,7 @@ class TimedCompletions : public rl::PreparedCompletions {
       : PreparedCompletions(std::move(prepared)), seconds_(seconds) {}
 
   absl::StatusOr<std::unique_ptr<rl::Workload>> Start(const rl::WorkloadRun& run) override {
-    absl::StatusOr<rl::CompletionsParts> parts = PartsOf(run);
+    absl::StatusOr<rl::CompletionsDeps> parts = MakeDeps(run);
     if (!parts.ok()) return parts.status();
     parts->source = std::make_unique<TimedSource>(run.config, *this, run.pool, seconds_);
     return rl::CompletionsWorkload::Create(*std::move(parts));
@@ -163,7 +163,7 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
   if (!parts.ok()) return parts.status();
   TimedSink sink;
   std::vector<double> sampling;
-  parts->workload = std::make_unique<TimedCompletions>(std::move(rl::CompletionsOf(*parts)), sampling);
+  parts->workload = std::make_unique<TimedCompletions>(std::move(rl::GetPreparedCompletions(*parts)), sampling);
   const auto execution = rl::Execution::Create({.config = config, .parts = *parts, .comm = comm, .sink = &sink});
   if (!execution.ok()) return execution.status();
   if (absl::Status status = (*execution)->learner().Run(0); !status.ok()) return status;

@@ -27,7 +27,7 @@
 #include "kernels/isa/isa.h"
 #include "pipelines/program/configuration.h"
 #include "pipelines/program/program.h"
-#include "pipelines/sweeps/teams/deal_trials.h"
+#include "pipelines/sweeps/teams/assign_trials.h"
 #include "pipelines/training/train_run.h"
 
 namespace reprise::benchmarks {
@@ -41,7 +41,7 @@ struct Times {
 absl::StatusOr<Times> TrainTrials(Communicator& world, const std::string& config, int64_t trials,
                                   const std::string& directory) {
   KeyEdits edits;
-  edits.set = {"execution.threads=1", "run.steps=10", "warm_up.steps=4"};
+  edits.set = {"execution.threads=1", "run.steps=10", "sft.steps=4"};
   ASSIGN_OR_RETURN(const rl::ResolvedConfig resolved, ReadConfiguration(config, edits, /*ranks=*/1, nullptr));
   std::vector<int64_t> pending;
   for (int64_t trial = 0; trial < trials; ++trial) pending.push_back(trial);
@@ -60,7 +60,7 @@ absl::StatusOr<Times> TrainTrials(Communicator& world, const std::string& config
     times.in_trials += last_end - start;
     return status;
   };
-  RETURN_IF_ERROR(DealTrials(world, plan, pending, run, [](int64_t, const absl::Status& error) { return error; }));
+  RETURN_IF_ERROR(AssignTrials(world, plan, pending, run, [](int64_t, const absl::Status& error) { return error; }));
   return times;
 }
 

@@ -93,7 +93,7 @@ class FieldList {
   // "unknown section rollut; did you mean rollout?"
   absl::Status UnknownSection(absl::string_view section) const;
   // The key or option that other programs call `key`; else the names of all keys called `key`, joined by " or ":
-  // "optimizer.learning_rate or warm_up.learning_rate"; else "".
+  // "optimizer.learning_rate or sft.learning_rate"; else "".
   std::string NamesOfKey(absl::string_view key) const;
 
  private:

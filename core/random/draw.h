@@ -19,14 +19,14 @@ enum class Purpose : uint8_t {
   kInitialWeights = 1,  // step: index of the tensor, token: index of the element
   kTask = 2,            // step, prompt, token: index of the draw within the task; data/jsonl's order of a file's tasks
   kSampling = 3,        // step, prompt, sample, turn, token: one uniform per sampled token
-  kWarmUpTask = 4,      // like kTask, for supervised warm-up
+  kSftTask = 4,         // like kTask, for supervised fine-tuning
   kEvaluationTask = 5,  // like kTask, for held-out tasks
   kEvaluationSampling = 6,
   kEnvironment = 7,    // step, prompt, sample, turn, token: an environment's own randomness
   kMinibatch = 8,      // step, turn: iteration over the step's completions, token: index of the draw in the shuffle
   kValueSampling = 9,  // like kSampling, for the completions of the reference that a prompt's value is estimated from
   // First step, prompt, sample, turn, token: the seed of a row at a position (turn: 0 in a prompt, 1 behind it, 2 more
-  // in a warm-up; prompt and sample of a text that is encoded once: bits of a hash of its tokens); then, with this
+  // in an SFT phase; prompt and sample of a text that is encoded once: bits of a hash of its tokens); then, with this
   // seed, step: number of an adapter, token: eight elements of its input.
   kAdapterDropout = 11,
   // Step: 2^24 images, or half of all steps and 2^24 stories; prompt: index among these, token: index of the draw in

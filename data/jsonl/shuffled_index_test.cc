@@ -39,7 +39,7 @@ TEST(ShuffledIndexTest, DependsOnSeedEpochAndPurpose) {
   const std::vector<int64_t> order = Epoch(100, 3, 0);
   EXPECT_NE(order, Epoch(100, 4, 0));
   for (int bit = 0; bit < 32; ++bit) EXPECT_NE(order, Epoch(100, 3, uint64_t{1} << bit)) << bit;
-  EXPECT_NE(order, Epoch(100, 3, 0, Purpose::kWarmUpTask));
+  EXPECT_NE(order, Epoch(100, 3, 0, Purpose::kSftTask));
 }
 
 // 600 orders of 10: each index is at each place 60 times, within five standard deviations of 7.3.

@@ -39,7 +39,7 @@ TEST(TaskTest, DiffersWhenAnyCoordinateDiffers) {
                                      Make(options, 2).prompt,
                                      Make(options, 1, 1).prompt,
                                      Make(options, 1, 0, Purpose::kEvaluationTask).prompt,
-                                     Make(options, 1, 0, Purpose::kWarmUpTask).prompt,
+                                     Make(options, 1, 0, Purpose::kSftTask).prompt,
                                      Make(options, 1, 0, Purpose::kTask, 43).prompt};
     EXPECT_EQ(prompts.size(), 6u);
   }

@@ -178,7 +178,7 @@ TEST_F(DropoutTest, DependsOnTheRowsPlaceAndTheAdapterAlone) {
                                     DropoutPlace{.seed = 5, .step = 2, .prompt = 2, .sample = 4},
                                     DropoutPlace{.seed = 5, .step = 2, .prompt = 3, .sample = 3},
                                     DropoutPlace{.seed = 5, .step = 2, .prompt = 3, .sample = 4, .in_prompt = true},
-                                    DropoutPlace{.seed = 5, .step = 2, .prompt = 3, .sample = 4, .in_warm_up = true}}) {
+                                    DropoutPlace{.seed = 5, .step = 2, .prompt = 3, .sample = 4, .in_sft = true}}) {
     EXPECT_NE(DropoutSeedOf(other, 6), seed);
   }
   EXPECT_NE(DropoutSeedOf(place, 5), seed);

@@ -12,7 +12,7 @@ constexpr int64_t kElementsOfDraw = 8;
 }  // namespace
 
 uint64_t DropoutSeedOf(const DropoutPlace& place, int64_t position) {
-  const uint64_t kind = (place.in_warm_up ? 2u : 0u) + (place.in_prompt ? 0u : 1u);
+  const uint64_t kind = (place.in_sft ? 2u : 0u) + (place.in_prompt ? 0u : 1u);
   const std::array<uint32_t, 4> bits = DrawBits(place.seed, Purpose::kAdapterDropout,
                                                 {.step = place.step,
                                                  .prompt = place.prompt,

@@ -17,7 +17,7 @@ struct DropoutPlace {
   uint64_t seed = 0;  // of the run
   uint64_t step = 0, prompt = 0, sample = 0;
   bool in_prompt = false;
-  bool in_warm_up = false;
+  bool in_sft = false;
 };
 
 // Returns the seed of the row at this position of the sequence, from which its elements are drawn. Pure.

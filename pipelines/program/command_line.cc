@@ -27,20 +27,20 @@ namespace reprise {
 namespace {
 
 // Returns the key or option with an option's name (without its dashes) in other programs, or the key with that name; of
-// several the first outside [warm_up].
+// several the first outside [sft].
 std::optional<std::string> KeyOf(const std::string& name, const config::FieldList& list) {
   for (const config::OtherName& other : list.other_names()) {
     if (name == other.elsewhere) return std::string(other.here);
   }
   for (const config::Field& field : list.fields()) {
-    if (name == field.key && field.section != "warm_up") return field.Name();
+    if (name == field.key && field.section != "sft") return field.Name();
     if (name == absl::StrCat(field.section, "_", field.key)) return field.Name();
   }
   return std::nullopt;
 }
 
 // The same for the nearest name.
-std::optional<std::string> NearKeyOf(const std::string& name, const config::FieldList& list) {
+std::optional<std::string> FindNearestKey(const std::string& name, const config::FieldList& list) {
   std::vector<std::string> names;
   for (const config::OtherName& other : list.other_names()) names.emplace_back(other.elsewhere);
   for (const config::Field& field : list.fields()) names.emplace_back(field.key);
@@ -67,7 +67,7 @@ std::string UnknownOption(absl::string_view argument, const std::vector<std::str
   rl::Visit(list, config);
   std::optional<std::string> key = takes_keys ? KeyOf(name, list) : std::nullopt;
   const bool is_near = nearest && config::EditDistance(option, *nearest) <= 2;
-  if (takes_keys && !key && !is_near) key = NearKeyOf(name, list);
+  if (takes_keys && !key && !is_near) key = FindNearestKey(name, list);
   if (key) {
     if (absl::StartsWith(*key, "--")) return absl::StrCat(unknown, "; did you mean ", *key, "?");
     return absl::StrCat(unknown, "; did you mean --set ", *key, "=", value, "?");
@@ -129,7 +129,7 @@ std::string ComplaintOfValue(absl::string_view option, absl::string_view value) 
   return absl::StrCat(option, " needs a value, and ", value, " is an option; a file of that name is ./", value);
 }
 
-CLI::Validator ValidatorOf(const OptionCheck& check) {
+CLI::Validator MakeValidator(const OptionCheck& check) {
   return CLI::Validator([check](std::string& text) { return check(text); }, "");
 }
 
@@ -141,7 +141,7 @@ struct CommandLine::Parser {
   template <typename T>
   void Add(const std::string& name, T& value, const std::string& help, const OptionRules& rules) {
     CLI::Option* const option = app.add_option(name, value, help)->required(rules.is_required);
-    if (rules.check != nullptr) option->check(ValidatorOf(rules.check));
+    if (rules.check != nullptr) option->check(MakeValidator(rules.check));
     if (rules.shows_default) option->capture_default_str();
     if (!rules.needs.empty()) option->needs(app.get_option(rules.needs));
   }

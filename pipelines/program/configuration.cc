@@ -69,7 +69,7 @@ absl::StatusOr<rl::ResolvedConfig> LoadFile(absl::string_view text, const std::s
 }
 
 // Returns the keys of the file (`alone` is resolved from the file only) that nothing reads any more.
-std::vector<std::string> PutOutOfUse(const rl::ResolvedConfig& resolved, const rl::ResolvedConfig& alone) {
+std::vector<std::string> FileKeysMadeUnused(const rl::ResolvedConfig& resolved, const rl::ResolvedConfig& alone) {
   const absl::StatusOr<std::vector<std::string>> unread = rl::UnreadKeys(resolved.config),
                                                  before = rl::UnreadKeys(alone.config);
   std::vector<std::string> keys;
@@ -83,7 +83,7 @@ std::vector<std::string> PutOutOfUse(const rl::ResolvedConfig& resolved, const r
   return keys;
 }
 
-absl::Status RefuseSection(absl::string_view option, const std::string& argument,
+absl::Status RejectSection(absl::string_view option, const std::string& argument,
                            const std::vector<std::string>& sections) {
   return absl::InvalidArgumentError(absl::StrCat(option, " ", argument, ": only keys of [",
                                                  absl::StrJoin(sections, "] and ["),
@@ -139,7 +139,7 @@ absl::StatusOr<rl::ResolvedConfig> LoadConfiguration(const std::string& path, co
   ASSIGN_OR_RETURN(rl::ResolvedConfig resolved, rl::LoadConfig(text, path, edits.set, edits.unset));
   std::vector<std::string> unset = edits.unset, left_out;
   for (;;) {
-    const std::vector<std::string> keys = PutOutOfUse(resolved, alone);
+    const std::vector<std::string> keys = FileKeysMadeUnused(resolved, alone);
     if (keys.empty()) break;
     left_out.insert(left_out.end(), keys.begin(), keys.end());
     unset.insert(unset.end(), keys.begin(), keys.end());
@@ -174,13 +174,13 @@ absl::Status OverrideSections(const KeyEdits& edits, const std::vector<std::stri
   for (const std::string& name : edits.unset) {
     const absl::StatusOr<const config::Field*> field = config::FindByName(name, fields);
     if (!field.ok()) return WithContext(field.status(), absl::StrCat("--unset ", name));
-    if (!IsOfSections(name, sections)) return RefuseSection("--unset", name, sections);
+    if (!IsOfSections(name, sections)) return RejectSection("--unset", name, sections);
     RETURN_IF_ERROR((*field)->Set((*config::FindByName(name, default_fields))->Get()));
   }
   config::Origins origins;
   for (const std::string& argument : edits.set) {
     const bool names_key = absl::StrContains(argument, '=');
-    if (names_key && !IsOfSections(argument, sections)) return RefuseSection("--set", argument, sections);
+    if (names_key && !IsOfSections(argument, sections)) return RejectSection("--set", argument, sections);
     RETURN_IF_ERROR(config::ApplyOverride(argument, fields, origins));
   }
   for (const auto& [name, origin] : origins) {

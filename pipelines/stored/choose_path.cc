@@ -14,7 +14,7 @@ absl::StatusOr<std::string> ChoosePath(absl::string_view flag, const std::vector
                                        const StoredRun& run) {
   if (given.size() <= 1) return given.empty() ? std::string() : given[0];
   rl::Config config = run.config;
-  const rl::PathKey& key = rl::PathKeyOf(flag, config);
+  const rl::PathKey& key = rl::PathKeyForFlag(flag, config);
   if (key.path(config).empty()) return given[0];
   const std::vector<ExternalFile>& stored = run.reader->header().external_files;
   const auto is_stored = [&](const rl::ExternalFile& file) {

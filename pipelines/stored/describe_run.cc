@@ -37,7 +37,7 @@ int64_t BytesOf(const StreamInfo& stream) {
 std::vector<double> TrainingRewards(const StoredRun& run) {
   std::vector<double> rewards;
   for (const rl::StepTables& step : run.steps) {
-    if (step.phase == rl::Phase::kTraining) rewards.push_back(ScoredReward(rl::ResultsOf(step)));
+    if (step.phase == rl::Phase::kTraining) rewards.push_back(ScoredReward(rl::ReadResults(step)));
   }
   return rewards;
 }
@@ -50,7 +50,7 @@ std::string DescribeFile(const StoredRun& stored) {
   std::string text;
   if (is_unfinished) {
     absl::StrAppend(&text, "unfinished        what follows is of the ", run.steps().size(),
-                    " steps that are committed, warm-up included\n");
+                    " steps that are committed, SFT phase included\n");
   }
   absl::StrAppend(&text, "run digest        sha256:", run.run_digest_hex(), "\n");
   if (!is_unfinished) absl::StrAppend(&text, "run.h5            sha256:", run.file_sha256_hex(), "\n");
@@ -86,16 +86,16 @@ std::string DescribeFile(const StoredRun& stored) {
 absl::StatusOr<std::string> DescribeSteps(const StoredRun& run, const TokenText& text_of) {
   const std::vector<double> rewards = TrainingRewards(run);
   std::string text =
-      absl::StrCat("steps: ", run.steps.size() - rewards.size(), " of warm-up, ", rewards.size(), " of training\n");
+      absl::StrCat("steps: ", run.steps.size() - rewards.size(), " of SFT phase, ", rewards.size(), " of training\n");
   for (const std::string& line : RewardCurve(rewards)) absl::StrAppend(&text, "  ", line, "\n");
   if (run.steps.empty()) return text;
   absl::StrAppend(&text, "\nlast steps\n");
   constexpr size_t kShown = 3;
   for (size_t i = run.steps.size() - std::min(kShown, run.steps.size()); i < run.steps.size(); ++i) {
     const rl::StepTables& step = run.steps[i];
-    const bool warm_up = step.phase == rl::Phase::kWarmUp;
+    const bool sft = step.phase == rl::Phase::kSft;
     const std::string result =
-        warm_up ? absl::StrFormat("loss %.3f", MetricOf(step, "loss")) : ScoredRewardText(rl::ResultsOf(step));
+        sft ? absl::StrFormat("loss %.3f", GetMetric(step, "loss")) : ScoredRewardText(rl::ReadResults(step));
     absl::StrAppendFormat(&text, "  %s step %d: %s\n", PhaseTitle(step.phase), step.step, result);
   }
   if (run.steps.back().phase != rl::Phase::kTraining) return text;
@@ -138,7 +138,7 @@ nlohmann::ordered_json RunJson(const StoredRun& run, bool interpreted) {
   }
   if (!interpreted) return json;
   const std::vector<double> rewards = TrainingRewards(run);
-  json["warm_up_steps"] = run.steps.size() - rewards.size();
+  json["sft_steps"] = run.steps.size() - rewards.size();
   json["training_steps"] = rewards.size();
   json["rewards"] = rewards;
   return json;

@@ -18,7 +18,7 @@ std::string DescribeFile(const StoredRun& run);
 // Describes the steps: their number, the rewards over them, the last ones, and a few completions of the last.
 absl::StatusOr<std::string> DescribeSteps(const StoredRun& run, const TokenText& text);
 
-// Both as one object: {"event": "run", ...}. Unless `interpreted`, without "warm_up_steps" and the members after it.
+// Both as one object: {"event": "run", ...}. Unless `interpreted`, without "sft_steps" and the members after it.
 nlohmann::ordered_json RunJson(const StoredRun& run, bool interpreted);
 
 // Returns the rewards of a run's steps as at most ten lines, each the mean of an equal number of steps, with a bar for

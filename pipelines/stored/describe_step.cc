@@ -29,20 +29,20 @@ absl::Span<const int32_t> Written(const rl::EpisodeRecord& episode) {
   return episode.terminated && !tokens.empty() ? tokens.subspan(0, tokens.size() - 1) : tokens;
 }
 
-double SumOf(const std::vector<float>& logprobs) {
+double SumLogprobs(const std::vector<float>& logprobs) {
   double sum = 0;
   for (float logprob : logprobs) sum += logprob;
   return sum;
 }
 
-const rl::TaskRecord* TaskOf(const rl::StepRecord& record, int64_t prompt) {
+const rl::TaskRecord* FindTask(const rl::StepRecord& record, int64_t prompt) {
   for (const rl::TaskRecord& task : record.task_P) {
     if (task.prompt == prompt) return &task;
   }
   return nullptr;
 }
 
-// Answers of a supervised warm-up have no reward.
+// Answers of supervised fine-tuning have no reward.
 std::string RewardText(const rl::EpisodeRecord& episode) {
   if (episode.rewards_F.empty()) return "";
   if (std::isnan(episode.reward)) return "no reward (unscorable)  ";
@@ -75,7 +75,7 @@ std::string LearnedText(const rl::EpisodeRecord& episode) {
 
 std::string EpisodeLine(const rl::EpisodeRecord& episode, size_t index, const TokenText& text) {
   return absl::StrFormat("  #%-4d %slogprob %8.3f  %3d tokens%s  %s%s\n", index, RewardText(episode),
-                         SumOf(episode.logprobs), rl::CompletionOf(episode).tokens.size(), EndText(episode),
+                         SumLogprobs(episode.logprobs), rl::CompletionOf(episode).tokens.size(), EndText(episode),
                          DialogueText(episode, text), LearnedText(episode));
 }
 
@@ -144,7 +144,7 @@ std::vector<std::string> SampleLines(const rl::StepRecord& record, const TokenTe
   std::vector<std::string> lines;
   int64_t last_prompt = -1;
   for (const rl::EpisodeRecord& episode : record.episode_N) {
-    const rl::TaskRecord* const task = TaskOf(record, episode.prompt);
+    const rl::TaskRecord* const task = FindTask(record, episode.prompt);
     if (episode.prompt == last_prompt || task == nullptr) continue;
     if (lines.size() == kSamples) break;
     last_prompt = episode.prompt;
@@ -159,7 +159,7 @@ std::vector<std::string> SampleLines(const rl::StepRecord& record, const TokenTe
 absl::StatusOr<std::vector<std::string>> SampleLines(const rl::Config& config, const rl::StepTables& step,
                                                      const TokenText& text) {
   if (!rl::Traits(config).has_completions) return std::vector<std::string>();
-  ASSIGN_OR_RETURN(const rl::StepRecord record, rl::FromTables(step, rl::FormOf(config)));
+  ASSIGN_OR_RETURN(const rl::StepRecord record, rl::FromTables(step, rl::MakeRecordForm(config)));
   return SampleLines(record, text);
 }
 
@@ -201,7 +201,7 @@ std::string DescribeCompletion(const rl::StepRecord& record, int64_t index, cons
   const rl::EpisodeRecord& episode = EpisodeAt(record, index);
   std::string out = absl::StrCat(PhaseTitle(record.phase), " step ", record.step, ", completion ", index, ": prompt ",
                                  episode.prompt, ", sample ", episode.sample, "\n");
-  if (const rl::TaskRecord* const task = TaskOf(record, episode.prompt)) {
+  if (const rl::TaskRecord* const task = FindTask(record, episode.prompt)) {
     const rl::CompletionTask& asked = rl::CompletionOf(*task);
     absl::StrAppend(&out, "task        ", Quoted(asked.text), "  answer ", Quoted(asked.answer), "\n");
   }
@@ -233,7 +233,7 @@ nlohmann::ordered_json CompletionJson(const rl::StepRecord& record, int64_t inde
   const rl::EpisodeRecord& episode = EpisodeAt(record, index);
   nlohmann::ordered_json json = {{"event", "completion"}, {"phase", PhaseName(record.phase)}, {"step", record.step}};
   json.update(EpisodeJson(episode, static_cast<size_t>(index), text));
-  if (const rl::TaskRecord* const task = TaskOf(record, episode.prompt)) {
+  if (const rl::TaskRecord* const task = FindTask(record, episode.prompt)) {
     const rl::CompletionTask& asked = rl::CompletionOf(*task);
     json["task"] = {{"text", asked.text}, {"answer", asked.answer}};
   }

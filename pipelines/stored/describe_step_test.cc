@@ -41,9 +41,9 @@ TEST(DescribeStepTest, WithoutATokenizerCompletionsAreIdsWithoutTheEndToken) {
   EXPECT_THAT(text, HasSubstr("reward  1.000  advantage +0.5000  logprob   -0.875    3 tokens       [98 97]\n"));
 }
 
-TEST(DescribeStepTest, AnswersInAWarmUpHaveNoReward) {
+TEST(DescribeStepTest, AnswersInASftHaveNoReward) {
   rl::StepRecord record = TrainingStep();
-  record.phase = rl::Phase::kWarmUp;
+  record.phase = rl::Phase::kSft;
   record.episode_N[0].reward = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(DescribeStep(record, TokenText()), HasSubstr("no reward (unscorable)  logprob"));
   record.episode_N[0].rewards_F.clear();
@@ -60,7 +60,7 @@ rl::StepRecord StepOfTurns() {
   episode.logprobs = {-0.5f, -0.25f, 0, 0, -0.125f};
   episode.terminated = false;
   completion.turn_K = {{0, 2, true, rl::Reply{.observation = "xy", .reward = 0.5}}, {2, 1, false, std::nullopt}};
-  episode.decisions = rl::DecisionsOf(completion);
+  episode.decisions = rl::MakeDecisions(completion);
   return record;
 }
 
@@ -80,7 +80,7 @@ TEST(DescribeStepTest, MarksTokensOfActionsThatAreNotLearned) {
   rl::CompletionEpisode& completion = rl::CompletionOf(episode);
   completion.turn_K[0].check = rl::ActionCheck{.valid = true, .learned_begin = 1, .learned_end = 2};
   completion.turn_K[1].check = rl::ActionCheck{.learned_begin = 0, .learned_end = 0};
-  episode.decisions = rl::DecisionsOf(completion);
+  episode.decisions = rl::MakeDecisions(completion);
   const nlohmann::ordered_json turns = StepJson(record, TokenText())["completions"][0]["turns"];
   EXPECT_EQ(turns[0]["action_mask"].dump(), R"({"method":"failed","valid":true,"learned_begin":1,"learned_end":2})");
   const std::string text = DescribeCompletion(record, 0, TokenText());
@@ -88,7 +88,7 @@ TEST(DescribeStepTest, MarksTokensOfActionsThatAreNotLearned) {
   EXPECT_THAT(text, HasSubstr("97                 -0.25  \n"));
   EXPECT_THAT(DescribeStep(record, TokenText()), Not(HasSubstr("(not learned)")));
   completion.turn_K[0].check->learned_begin = 2;
-  episode.decisions = rl::DecisionsOf(completion);
+  episode.decisions = rl::MakeDecisions(completion);
   EXPECT_THAT(DescribeStep(record, TokenText()), HasSubstr("[99]  (not learned)\n"));
 }
 

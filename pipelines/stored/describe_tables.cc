@@ -21,7 +21,7 @@ nlohmann::ordered_json Values(const StreamTable& table, int column, int64_t row,
   return std::vector<T>(values.begin(), values.end());
 }
 
-nlohmann::ordered_json ValueOf(const StreamTable& table, int column, int64_t row) {
+nlohmann::ordered_json DescribeValue(const StreamTable& table, int column, int64_t row) {
   const ColumnSchema& schema = table.schema().columns[column];
   const bool is_list = schema.kind != ColumnKind::kScalar;
   if (schema.kind == ColumnKind::kString) return std::string(table.String(column, row));
@@ -40,21 +40,21 @@ nlohmann::ordered_json ValueOf(const StreamTable& table, int column, int64_t row
   }
 }
 
-nlohmann::ordered_json RowOf(const StreamTable& table, int64_t row) {
+nlohmann::ordered_json DescribeRow(const StreamTable& table, int64_t row) {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
   for (size_t column = kFirstOwn; column < table.schema().columns.size(); ++column) {
-    object[table.schema().columns[column].name] = ValueOf(table, static_cast<int>(column), row);
+    object[table.schema().columns[column].name] = DescribeValue(table, static_cast<int>(column), row);
   }
   return object;
 }
 
 // Returns the value with six significant digits, or the first values of a list.
-std::string TextOf(const nlohmann::ordered_json& value) {
+std::string FormatValue(const nlohmann::ordered_json& value) {
   if (value.is_number_float()) return absl::StrCat(value.get<double>());
   if (!value.is_array()) return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   std::string text;
   for (size_t i = 0; i < std::min(value.size(), kShownValues); ++i) {
-    absl::StrAppend(&text, i == 0 ? "" : " ", TextOf(value[i]));
+    absl::StrAppend(&text, i == 0 ? "" : " ", FormatValue(value[i]));
   }
   return absl::StrCat("[", text, value.size() > kShownValues ? absl::StrCat(" ... ", value.size(), " values") : "",
                       "]");
@@ -69,8 +69,8 @@ std::string DescribeTables(const rl::StepTables& step) {
     const int64_t shown = is_metrics ? table.rows() : std::min(kShownRows, table.rows());
     absl::StrAppend(&text, "\n", table.schema().name, ": ", table.rows(), " rows\n");
     for (int64_t row = 0; row < shown; ++row) {
-      const nlohmann::ordered_json object = RowOf(table, row);
-      for (const auto& [name, value] : object.items()) absl::StrAppend(&text, "  ", name, " ", TextOf(value));
+      const nlohmann::ordered_json object = DescribeRow(table, row);
+      for (const auto& [name, value] : object.items()) absl::StrAppend(&text, "  ", name, " ", FormatValue(value));
       absl::StrAppend(&text, "\n");
     }
     if (shown < table.rows()) absl::StrAppend(&text, "  ...\n");
@@ -82,7 +82,7 @@ nlohmann::ordered_json TablesJson(const rl::StepTables& step) {
   nlohmann::ordered_json json = {{"event", "step"}, {"phase", PhaseName(step.phase)}, {"step", step.step}};
   for (const StreamTable& table : step.tables) {
     nlohmann::ordered_json& rows = json[table.schema().name] = nlohmann::ordered_json::array();
-    for (int64_t row = 0; row < table.rows(); ++row) rows.push_back(RowOf(table, row));
+    for (int64_t row = 0; row < table.rows(); ++row) rows.push_back(DescribeRow(table, row));
   }
   return json;
 }

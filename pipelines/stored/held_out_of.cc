@@ -68,7 +68,7 @@ std::optional<std::vector<data::Task>> ProblemsOfTraining(const ModelTask& task,
   const auto trained = std::find_if(task.files.begin(), task.files.end(),
                                     [](const ExternalFile& file) { return file.name == rl::kProblemsName; });
   if (trained == task.files.end()) return std::nullopt;
-  const rl::PreparedCompletions& read = rl::CompletionsOf(parts);
+  const rl::PreparedCompletions& read = rl::GetPreparedCompletions(parts);
   for (const rl::ExternalFile& file : parts.external_files) {
     if (file.sha256 != trained->sha256) continue;
     if (file.name == rl::kHeldOutName) return read.held_out;
@@ -85,7 +85,7 @@ std::optional<std::vector<data::Task>> ProblemsOfTraining(const ModelTask& task,
 // Counts the tasks that are among the training problems of a file, of which `problems` are all.
 absl::StatusOr<int64_t> CountInFile(const ModelTask& task, const models::Tokenizer& tokenizer,
                                     const std::vector<data::Task>& problems, const std::vector<rl::TaskRecord>& tasks) {
-  ASSIGN_OR_RETURN(const rl::Split split, rl::SplitOf(task.config, tokenizer, problems));
+  ASSIGN_OR_RETURN(const rl::Split split, rl::SplitProblems(task.config, tokenizer, problems));
   std::set<std::string> prompts;
   for (const int64_t i : split.training) prompts.insert(problems[i].prompt);
   return rl::CountTrainedOn(task.config, tokenizer, prompts, tasks);
@@ -96,7 +96,7 @@ bool DrawsTexts(const rl::Config& config) { return rl::Traits(config).has_texts;
 // Compares tasks with the training, one by one.
 absl::StatusOr<std::string> WhyNotOfTasks(const ModelTask& task, const Words& words, const rl::RunParts& parts,
                                           const std::vector<rl::TaskRecord>& tasks) {
-  const models::Tokenizer& tokenizer = *rl::CompletionsOf(parts).tokenizer;
+  const models::Tokenizer& tokenizer = *rl::GetPreparedCompletions(parts).tokenizer;
   if (!DrawsTexts(task.config)) return OtherProblems(words);
   if (task.config.data.path.empty()) {
     ASSIGN_OR_RETURN(const int64_t count, CountMayBeDrawn(task, tokenizer, tasks));
@@ -131,13 +131,13 @@ absl::StatusOr<std::string> WhyNot(const ModelTask& task, const Words& words, co
 bool TrainsOnEvaluated(const rl::Config& config, const rl::RunParts& parts) {
   if (config.evaluation.path.empty() || !rl::Traits(config).has_completions) return false;
   std::set<std::string> prompts;
-  for (const data::Task& problem : rl::CompletionsOf(parts).problems) prompts.insert(problem.prompt);
+  for (const data::Task& problem : rl::GetPreparedCompletions(parts).problems) prompts.insert(problem.prompt);
   return parts.workload->CountHeldOut(config, prompts).known > 0;
 }
 
 }  // namespace
 
-bool TrainsNothing(const rl::Config& config) { return config.run.steps == 0 && config.warm_up.steps == 0; }
+bool TrainsNothing(const rl::Config& config) { return config.run.steps == 0 && config.sft.steps == 0; }
 
 absl::Status CheckSplit(const rl::Config& config, const rl::EvaluationConfig& evaluation) {
   if (evaluation.held_out_share == 0 || TrainsNothing(config)) return absl::OkStatus();
@@ -185,7 +185,7 @@ absl::StatusOr<BaseModel> JudgeBaseModel(const rl::Config& config, rl::RunParts*
   if (earlier.empty()) return base;
   std::vector<rl::TaskRecord> tasks;
   if (rl::Traits(config).has_completions) {
-    const rl::PreparedCompletions& completions = rl::CompletionsOf(*parts);
+    const rl::PreparedCompletions& completions = rl::GetPreparedCompletions(*parts);
     absl::StatusOr<std::vector<rl::TaskRecord>> selected = rl::HeldOutTasks(
         config, completions.held_out, *completions.tokenizer, completions.model->config().max_position_embeddings);
     if (!selected.ok()) return base;  // there are no evaluations, otherwise they would have been rejected

@@ -40,7 +40,7 @@ std::string WhyOtherWeights();
 // Returns why the tasks cannot be called held out of the training that `task` describes, whatever the weights had been
 // trained on before: how many of them it may have used, as their prompts are not on the held-out side of its own split,
 // or that its file of problems is not one of those that were read. "" if it used none of them. Pure.
-// Errors: those of rl::ProblemForms::Create and of rl::SplitOf.
+// Errors: those of rl::ProblemForms::Create and of rl::SplitProblems.
 absl::StatusOr<std::string> WhyNotHeldOut(const ModelTask& task, const EvaluatedTasks& evaluated);
 
 // The same of all runs that trained the weights before, and also why not where one of them started from weights that

@@ -36,7 +36,7 @@ int64_t LastTrainingStep(const StoredRun& run) {
 
 }  // namespace
 
-absl::StatusOr<KnownConfig> KnownConfigOf(const std::string& text) {
+absl::StatusOr<KnownConfig> ParseKnownConfig(const std::string& text) {
   KnownConfig known;
   config::FieldList fields;
   rl::Visit(fields, known.config);
@@ -53,8 +53,8 @@ absl::StatusOr<KnownConfig> KnownConfigOf(const std::string& text) {
 absl::StatusOr<std::vector<std::string>> InterpretWeights(const std::string& path, StoredRun* run) {
   const absl::Status interpreted = Interpret(path, run);
   if (interpreted.ok()) return std::vector<std::string>();
-  if (StoredConfigOf(run->reader->config_text()).ok()) return interpreted;
-  absl::StatusOr<KnownConfig> known = KnownConfigOf(run->reader->config_text());
+  if (ParseStoredConfig(run->reader->config_text()).ok()) return interpreted;
+  absl::StatusOr<KnownConfig> known = ParseKnownConfig(run->reader->config_text());
   if (!known.ok() || known->unknown.empty()) return interpreted;
   run->config = known->config;
   absl::Status fits = CheckModelIsStored(*run->reader, run->config);

@@ -19,8 +19,8 @@ struct KnownConfig {
   std::vector<std::string> unknown;  // the lines that are not known: `algorithm.loss_type = "spo"`
 };
 
-// Parses the lines of a stored configuration one by one. DataLoss for what no run stores (StoredConfigOf).
-absl::StatusOr<KnownConfig> KnownConfigOf(const std::string& text);
+// Parses the lines of a stored configuration one by one. DataLoss for what no run stores (ParseStoredConfig).
+absl::StatusOr<KnownConfig> ParseKnownConfig(const std::string& text);
 
 // Interprets a run of which only the weights are needed: as Interpret, and if that fails because of a configuration
 // that this program does not know, sets run->config to what it knows and leaves run->steps empty. Returns the unknown

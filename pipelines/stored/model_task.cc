@@ -92,7 +92,7 @@ absl::StatusOr<std::vector<StoredTraining>> Parse(const std::string& text) {
 
 absl::StatusOr<ModelTask> Interpret(const StoredTraining& training) {
   ModelTask task = {.config = {}, .files = training.files};
-  ASSIGN_OR_RETURN(task.config, StoredConfigOf(training.config_text));
+  ASSIGN_OR_RETURN(task.config, ParseStoredConfig(training.config_text));
   return task;
 }
 

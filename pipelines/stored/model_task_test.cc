@@ -112,7 +112,7 @@ TEST(ModelTaskTest, ADirectoryOfAnotherProgramHasNone) {
 }
 
 // The file may come from anywhere: it names no files of this machine, and nothing is taken from a damaged one.
-TEST(ModelTaskTest, RefusesWhatTrainDoesNotWrite) {
+TEST(ModelTaskTest, RejectsWhatTrainDoesNotWrite) {
   const auto error = [&](const std::string& text) {
     const std::string directory = NewPath();
     EXPECT_OK(CreateDirectories(Files(), directory));

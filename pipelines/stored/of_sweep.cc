@@ -24,7 +24,7 @@ absl::Status CheckIsInNoSweep(FileSystem& files, const std::string& directory) {
   return absl::OkStatus();
 }
 
-absl::Status RefuseSweepAsRun(FileSystem& files, const std::string& path) {
+absl::Status RejectSweepAsRun(FileSystem& files, const std::string& path) {
   if (IsSweepFolder(files, path)) {
     return absl::InvalidArgumentError(absl::StrCat(path,
                                                    " is the folder of a sweep, and no run: sweep.md in it shows the "

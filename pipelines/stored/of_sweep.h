@@ -20,7 +20,7 @@ absl::Status CheckIsInNoSweep(FileSystem& files, const std::string& directory);
 
 // Returns InvalidArgument, with what to do instead, if `path`, which is no readable run, is the folder of a sweep or
 // its table; otherwise OK.
-absl::Status RefuseSweepAsRun(FileSystem& files, const std::string& path);
+absl::Status RejectSweepAsRun(FileSystem& files, const std::string& path);
 
 }  // namespace reprise
 

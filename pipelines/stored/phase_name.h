@@ -6,10 +6,10 @@
 namespace reprise {
 
 // The name of a phase in JSON.
-inline const char* PhaseName(rl::Phase phase) { return phase == rl::Phase::kWarmUp ? "warm_up" : "training"; }
+inline const char* PhaseName(rl::Phase phase) { return phase == rl::Phase::kSft ? "sft" : "training"; }
 
 // The name of a phase in text.
-inline const char* PhaseTitle(rl::Phase phase) { return phase == rl::Phase::kWarmUp ? "warm-up" : "training"; }
+inline const char* PhaseTitle(rl::Phase phase) { return phase == rl::Phase::kSft ? "SFT phase" : "training"; }
 
 }  // namespace reprise
 

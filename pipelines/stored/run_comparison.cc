@@ -107,7 +107,7 @@ void CompareSteps(const rl::RecordSchema& schema, const std::vector<rl::StepTabl
     if (comparison->divergence) return;
     ++comparison->steps_compared;
   }
-  for (const rl::Phase phase : {rl::Phase::kWarmUp, rl::Phase::kTraining}) {
+  for (const rl::Phase phase : {rl::Phase::kSft, rl::Phase::kTraining}) {
     const PhaseEnd end = {phase, LastStep(a, phase), LastStep(b, phase)};
     if (end.a == end.b) continue;
     comparison->end = end;
@@ -118,7 +118,7 @@ void CompareSteps(const rl::RecordSchema& schema, const std::vector<rl::StepTabl
 absl::StatusOr<RunComparison> CompareRuns(const StoredRun& a, const StoredRun& b) {
   RunComparison comparison;
   comparison.header = CompareHeaders(a.reader->header(), b.reader->header());
-  CompareSteps(rl::RecordSchemaOf(a.config), a.steps, b.steps, TensorNames(a), &comparison);
+  CompareSteps(rl::MakeRecordSchema(a.config), a.steps, b.steps, TensorNames(a), &comparison);
   if (comparison.divergence || comparison.end) return comparison;
   ASSIGN_OR_RETURN(comparison.contents, CompareContents(*a.reader, *b.reader));
   const bool differs = a.reader->run_digest_hex() != b.reader->run_digest_hex();

@@ -29,14 +29,14 @@ RunComparison Compare(const std::vector<rl::StepRecord>& a, const std::vector<rl
 }
 
 TEST(RunComparisonTest, EqualRecordsAreIdentical) {
-  const std::vector<rl::StepRecord> run = {Record(Phase::kWarmUp, 1), Record(Phase::kTraining, 1)};
+  const std::vector<rl::StepRecord> run = {Record(Phase::kSft, 1), Record(Phase::kTraining, 1)};
   const RunComparison found = Compare(run, run);
   EXPECT_TRUE(found.identical());
   EXPECT_EQ(found.steps_compared, 2);
 }
 
 TEST(RunComparisonTest, TheFirstDifferenceIsNamedWithItsPlaceAndBothValues) {
-  std::vector<rl::StepRecord> a = {Record(Phase::kWarmUp, 1), Record(Phase::kTraining, 1), Record(Phase::kTraining, 2)};
+  std::vector<rl::StepRecord> a = {Record(Phase::kSft, 1), Record(Phase::kTraining, 1), Record(Phase::kTraining, 2)};
   std::vector<rl::StepRecord> b = a;
   b[1].weight_digests[0][0] ^= std::byte{1};
   b[2].metrics[0].second = 0.25;
@@ -60,13 +60,13 @@ TEST(RunComparisonTest, ARunThatEndsEarlierIsNoDivergenceButNotIdentical) {
   EXPECT_FALSE(found.identical());
 }
 
-TEST(RunComparisonTest, AMissingWarmUpIsTheFirstEnd) {
+TEST(RunComparisonTest, AMissingSftIsTheFirstEnd) {
   const std::vector<rl::StepRecord> a = {Record(Phase::kTraining, 1)};
-  const std::vector<rl::StepRecord> b = {Record(Phase::kWarmUp, 1), Record(Phase::kTraining, 1),
+  const std::vector<rl::StepRecord> b = {Record(Phase::kSft, 1), Record(Phase::kTraining, 1),
                                          Record(Phase::kTraining, 2)};
   const RunComparison found = Compare(a, b);
   ASSERT_TRUE(found.end);
-  EXPECT_EQ(found.end->phase, Phase::kWarmUp);
+  EXPECT_EQ(found.end->phase, Phase::kSft);
   EXPECT_EQ(found.end->a, 0);
   EXPECT_EQ(found.steps_compared, 1);
 }

@@ -14,8 +14,8 @@ namespace reprise {
 
 // Returns the mean reward of the step's episodes; NaN where no function could score any of them.
 inline double ScoredReward(const rl::StepResults& step) {
-  const bool is_unscored = MetricOf(step, "frac_unscorable") == 1;
-  return is_unscored ? std::numeric_limits<double>::quiet_NaN() : MetricOf(step, "reward");
+  const bool is_unscored = GetMetric(step, "frac_unscorable") == 1;
+  return is_unscored ? std::numeric_limits<double>::quiet_NaN() : GetMetric(step, "reward");
 }
 
 // "reward 0.500", or "nothing scored".

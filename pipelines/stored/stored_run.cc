@@ -29,15 +29,15 @@ namespace {
 constexpr size_t kMostCommandBytes = 1000;  // printed at most
 
 // Returns DataLoss unless the steps are the first ones of the configuration's run. A run that was stopped early, or
-// whose warm-up has converged, has fewer than configured.
+// whose SFT phase has converged, has fewer than configured.
 absl::Status CheckSteps(const rl::Config& config, const std::vector<int64_t>& numbers) {
-  const bool may_converge = rl::Traits(config).trends(config).warm_up.has_value();
+  const bool may_converge = rl::Traits(config).trends(config).sft.has_value();
   const int64_t first_of_training = rl::ArtifactStep(config, rl::Phase::kTraining, 1);
   int64_t next = 1;
   for (const int64_t number : numbers) {
     const auto [phase, step] = rl::StepOfNumber(config, number);
-    const bool is_after_warm_up = may_converge && 1 < next && next < number && number == first_of_training;
-    if (number != next && !is_after_warm_up) {
+    const bool is_after_sft = may_converge && 1 < next && next < number && number == first_of_training;
+    if (number != next && !is_after_sft) {
       return absl::DataLossError(absl::StrCat("it contains ", rl::StepName(phase, step), ", under number ", number,
                                               ", where ", std::apply(rl::StepName, rl::StepOfNumber(config, next)),
                                               " belongs, as number ", next));
@@ -45,23 +45,22 @@ absl::Status CheckSteps(const rl::Config& config, const std::vector<int64_t>& nu
     next = number + 1;
     if (phase == rl::Phase::kTraining && step > config.run.steps) {
       return absl::DataLossError(absl::StrCat("it contains ", rl::StepName(phase, step),
-                                              ", beyond its configuration's ", config.warm_up.steps,
-                                              " steps of warm-up and ", config.run.steps, " of training"));
+                                              ", beyond its configuration's ", config.sft.steps,
+                                              " steps of SFT phase and ", config.run.steps, " of training"));
     }
   }
   return absl::OkStatus();
 }
 
-// Returns DataLoss unless the warm-up ends where its metrics say so.
-absl::Status CheckWarmUpEnd(const rl::Config& config, const std::vector<rl::StepTables>& steps) {
-  if (!rl::Traits(config).trends(config).warm_up) return absl::OkStatus();
-  for (size_t i = 0; i + 1 < steps.size() && steps[i].phase == rl::Phase::kWarmUp; ++i) {
+// Returns DataLoss unless the SFT phase ends where its metrics say so.
+absl::Status CheckSftEnd(const rl::Config& config, const std::vector<rl::StepTables>& steps) {
+  if (!rl::Traits(config).trends(config).sft) return absl::OkStatus();
+  for (size_t i = 0; i + 1 < steps.size() && steps[i].phase == rl::Phase::kSft; ++i) {
     const int64_t after = rl::ArtifactStep(config, steps[i + 1].phase, steps[i + 1].step);
-    if (after == rl::NextNumber(config, rl::ResultsOf(steps[i]))) continue;
+    if (after == rl::NextNumber(config, rl::ReadResults(steps[i]))) continue;
     return absl::DataLossError(absl::StrCat("its ", rl::StepName(steps[i + 1].phase, steps[i + 1].step), " follows ",
                                             rl::StepName(steps[i].phase, steps[i].step), ", whose metric ",
-                                            rl::kWarmUpStepsLeft, " is ",
-                                            rl::MetricOf(steps[i], rl::kWarmUpStepsLeft)));
+                                            rl::kSftStepsLeft, " is ", rl::GetMetric(steps[i], rl::kSftStepsLeft)));
   }
   return absl::OkStatus();
 }
@@ -139,7 +138,7 @@ absl::Status CheckIsStored(rl::Config config, const config::Origins& origins) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text) {
+absl::StatusOr<rl::Config> ParseStoredConfig(const std::string& text) {
   absl::StatusOr<rl::ResolvedConfig> resolved = rl::LoadConfig(text, "the run's configuration", {});
   if (!resolved.ok()) {
     return absl::DataLossError(
@@ -152,7 +151,7 @@ absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text) {
 }
 
 absl::Status Interpret(const std::string& path, StoredRun* run) {
-  absl::StatusOr<rl::Config> config = StoredConfigOf(run->reader->config_text());
+  absl::StatusOr<rl::Config> config = ParseStoredConfig(run->reader->config_text());
   if (!config.ok()) return WithContext(config.status(), path);
   run->config = *std::move(config);
   RETURN_IF_ERROR(WithContext(CheckFilesAreListed(run->config, run->reader->header().external_files), path));
@@ -161,7 +160,7 @@ absl::Status Interpret(const std::string& path, StoredRun* run) {
   absl::StatusOr<std::vector<rl::StepTables>> steps = rl::ReadSteps(*run->reader, run->config);
   if (!steps.ok()) return WithContext(steps.status(), path);
   run->steps = *std::move(steps);
-  RETURN_IF_ERROR(WithContext(CheckWarmUpEnd(run->config, run->steps), path));
+  RETURN_IF_ERROR(WithContext(CheckSftEnd(run->config, run->steps), path));
   for (const rl::StepTables& step : run->steps) {
     if (step.phase == rl::Phase::kTraining) run->last_training_step = std::max(run->last_training_step, step.step);
   }
@@ -186,7 +185,7 @@ absl::StatusOr<StoredRun> OpenUninterpreted(const std::string& path) {
     status = reader.status();
     if (is_file) break;
   }
-  RETURN_IF_ERROR(RefuseSweepAsRun(files, path));
+  RETURN_IF_ERROR(RejectSweepAsRun(files, path));
   return status;
 }
 
@@ -202,12 +201,12 @@ std::vector<std::string> TensorNames(const StoredRun& run) {
   }
   if (!run.config.model.path.empty()) return {};
   const absl::StatusOr<FlatLayout> layout = rl::KindOf(run.config).layout(run.config);
-  return layout.ok() ? rl::TensorNamesOf(*layout) : std::vector<std::string>();
+  return layout.ok() ? rl::ListTensorNames(*layout) : std::vector<std::string>();
 }
 
 absl::Status TakePath(absl::string_view flag, const std::string& given, rl::Config* config) {
   if (given.empty()) return absl::OkStatus();
-  const rl::PathKey& key = rl::PathKeyOf(flag, *config);
+  const rl::PathKey& key = rl::PathKeyForFlag(flag, *config);
   if (key.path(*config).empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(flag, " ", given, ": the run read no ", key.what, ": remove ", flag));

@@ -34,7 +34,7 @@ inline constexpr absl::string_view kWhereRevisionIs =
 absl::Status CheckIsStored(rl::Config config, const config::Origins& origins);
 
 // Parses the configuration `text` of a stored run. DataLoss if it is invalid, or contains something that no run stores.
-absl::StatusOr<rl::Config> StoredConfigOf(const std::string& text);
+absl::StatusOr<rl::Config> ParseStoredConfig(const std::string& text);
 
 // Sets configuration and steps from run->reader. DataLoss, naming `path`, if the streams are not those of a run of
 // this product, or have unsupported versions, or if the steps are not the first ones of the configuration's run, each
@@ -53,8 +53,8 @@ absl::StatusOr<StoredRun> OpenStoredRun(const std::string& path);
 // configuration; otherwise none.
 std::vector<std::string> TensorNames(const StoredRun& run);
 
-// Replaces the stored "external" by the path `given` by a flag (PathKeyOf), if it is not empty. InvalidArgument, naming
-// the flag, if the run has no such file.
+// Replaces the stored "external" by the path `given` by a flag (PathKeyForFlag), if it is not empty. InvalidArgument,
+// naming the flag, if the run has no such file.
 absl::Status TakePath(absl::string_view flag, const std::string& given, rl::Config* config);
 
 // Returns InvalidArgument if the directory of --output is a file.

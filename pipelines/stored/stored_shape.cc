@@ -61,7 +61,7 @@ absl::Status CheckModelIsStored(const RunReader& reader, const rl::Config& confi
   if (!layout.ok()) return absl::DataLossError(absl::StrCat("its configuration: ", layout.status().message()));
   int64_t bytes = 0;
   for (const ParameterSpec& spec : layout->specs) bytes += spec.size * static_cast<int64_t>(sizeof(float));
-  if (bytes == weights->bytes && rl::TensorNamesOf(*layout) == weights->tensors) return absl::OkStatus();
+  if (bytes == weights->bytes && rl::ListTensorNames(*layout) == weights->tensors) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat("its configuration describes a model of ", layout->specs.size(),
                                           " tensors with ", bytes, " bytes, but the weights that it stores are ",
                                           weights->tensors.size(), " tensors with ", weights->bytes, " bytes"));

@@ -61,7 +61,7 @@ absl::Status NoWeights(const StoredRun& run, int64_t step, const std::vector<int
   if (run.unfinished_in.empty() && run.config.run.steps == 0) {
     return absl::NotFoundError(
         "the run holds no checkpoint: run.steps is 0, and only steps of training store them; the language model after "
-        "a warm-up is in model/ of the run's folder");
+        "an SFT phase is in model/ of the run's folder");
   }
   if (run.unfinished_in.empty()) {
     return absl::NotFoundError(
@@ -147,7 +147,7 @@ std::set<std::string> PromptsUpTo(const StoredRun& run, int64_t step) {
   if (!rl::Traits(run.config).has_completions) return prompts;
   for (const rl::StepTables& stored : run.steps) {
     if (stored.phase == rl::Phase::kTraining && stored.step > step) continue;
-    for (std::string& prompt : rl::PromptsOf(stored)) prompts.insert(std::move(prompt));
+    for (std::string& prompt : rl::ListPrompts(stored)) prompts.insert(std::move(prompt));
   }
   return prompts;
 }

@@ -21,7 +21,7 @@ std::vector<int64_t> StepsWithWeights(const StoredRun& run);
 // listing the available steps, for a step without a checkpoint; otherwise the errors of rl::ReadFlat.
 absl::StatusOr<std::vector<float>> ReadWeights(const StoredRun& run, int64_t step, const FlatLayout& layout);
 
-// Returns the prompts of the run's steps up to training step `step`, including all warm-up steps: those on which the
+// Returns the prompts of the run's steps up to training step `step`, including all SFT steps: those on which the
 // weights after that step were trained. None where the workload answers no prompts.
 std::set<std::string> PromptsUpTo(const StoredRun& run, int64_t step);
 

@@ -13,7 +13,7 @@ namespace reprise {
 namespace {
 
 // Whether the run started from a model with this tokenizer.json.
-bool IsOf(const StoredRun& run, const models::Tokenizer& tokenizer) {
+bool UsesTokenizer(const StoredRun& run, const models::Tokenizer& tokenizer) {
   for (const ExternalFile& file : run.reader->header().external_files) {
     if (file.name == "model/tokenizer.json") return file.sha256 == Sha256(tokenizer.json());
   }
@@ -28,9 +28,9 @@ absl::StatusOr<TokenText> TokenText::For(const StoredRun& run, const std::string
   const bool from_scratch = model.path.empty();
   if (!from_scratch && model_path.empty()) return text;
   if (!from_scratch) model.path = model_path;
-  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, rl::TokenizerOf(model));
+  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, rl::LoadTokenizer(model));
   text.tokenizer_ = std::make_shared<const models::Tokenizer>(std::move(tokenizer));
-  if (!from_scratch && !IsOf(run, *text.tokenizer_)) {
+  if (!from_scratch && !UsesTokenizer(run, *text.tokenizer_)) {
     return absl::FailedPreconditionError(
         absl::StrCat(model_path, ": its tokenizer.json is not the one that the run started from"));
   }

@@ -79,7 +79,7 @@ absl::Status Append(FileSystem& files, const std::string& directory, std::string
   return log.empty() ? files.SyncDirectory(directory) : absl::OkStatus();
 }
 
-std::string EntryOf(absl::string_view what, uint32_t execution, int64_t step) {
+std::string FormatEntry(absl::string_view what, uint32_t execution, int64_t step) {
   return absl::StrFormat("%s %08x %d", what, execution, step);
 }
 
@@ -102,15 +102,15 @@ absl::StatusOr<Attempts> LoadAttempts(FileSystem& files, const std::string& dire
 
 absl::Status BeginAttempt(FileSystem& files, const std::string& directory, uint32_t execution, int64_t step) {
   RETURN_IF_ERROR(CreateDirectories(files, directory));
-  return Append(files, directory, EntryOf("began", execution, step));
+  return Append(files, directory, FormatEntry("began", execution, step));
 }
 
 absl::Status StopAttempt(FileSystem& files, const std::string& directory, uint32_t execution, int64_t step) {
-  return Append(files, directory, EntryOf("stopped", execution, step));
+  return Append(files, directory, FormatEntry("stopped", execution, step));
 }
 
 absl::Status NoteDeath(FileSystem& files, const std::string& directory, uint32_t execution, int64_t step, bool alone) {
-  return Append(files, directory, EntryOf("died", execution, step) + (alone ? " alone" : " beside"));
+  return Append(files, directory, FormatEntry("died", execution, step) + (alone ? " alone" : " beside"));
 }
 
 absl::Status ForgetAttempts(FileSystem& files, const std::string& directory) {

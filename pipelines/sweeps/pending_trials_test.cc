@@ -23,10 +23,8 @@ class PendingTrialsTest : public ::testing::Test {
     }
   }
 
-  std::string DirectoryOf(const char* name) const { return TrialDirectory("sweep", name); }
-  void Begin(const char* name, uint32_t execution) {
-    ASSERT_OK(BeginAttempt(files_, DirectoryOf(name), execution, -1));
-  }
+  std::string TrialPath(const char* name) const { return TrialDirectory("sweep", name); }
+  void Begin(const char* name, uint32_t execution) { ASSERT_OK(BeginAttempt(files_, TrialPath(name), execution, -1)); }
   PendingTrials Find(const std::vector<int64_t>& trials = {0, 1, 2, 3}, int64_t most_attempts = 2) {
     absl::StatusOr<PendingTrials> pending = FindPendingTrials(files_, "sweep", plan_, trials, most_attempts);
     EXPECT_OK(pending.status());
@@ -51,7 +49,7 @@ TEST_F(PendingTrialsTest, TrialsThatDiedTogetherAreSuspectsAndNoneIsCounted) {
     EXPECT_THAT(pending.shared, ElementsAre(1, 3));
     EXPECT_THAT(pending.alone, ElementsAre(0, 2));
   }
-  ASSERT_OK_AND_ASSIGN(const Attempts attempts, LoadAttempts(files_, DirectoryOf("a")));
+  ASSERT_OK_AND_ASSIGN(const Attempts attempts, LoadAttempts(files_, TrialPath("a")));
   EXPECT_EQ(attempts.lost, 0);
 }
 
@@ -70,7 +68,7 @@ TEST_F(PendingTrialsTest, ATrialThatDiesAloneIsGivenUpAtItsLimitAndTriedAgainWit
   EXPECT_THAT(pending.shared, ElementsAre(0, 2, 3));
   EXPECT_THAT(pending.alone, IsEmpty());
   EXPECT_THAT(pending.given_up, ElementsAre(1));
-  ASSERT_OK_AND_ASSIGN(const TrialOutcome outcome, ReadOutcome(files_, DirectoryOf("b"), plan_.axes, plan_.trials[1]));
+  ASSERT_OK_AND_ASSIGN(const TrialOutcome outcome, ReadOutcome(files_, TrialPath("b"), plan_.axes, plan_.trials[1]));
   EXPECT_EQ(outcome.status, TrialStatus::kFailed);
   EXPECT_EQ(outcome.code, "ABORTED");
   EXPECT_EQ(outcome.sentence, GivenUp(2).message());

@@ -29,7 +29,7 @@ std::string RunDifference(const std::vector<std::string>& axes, const PlannedTri
 }
 
 // The value of a setting, without the digest of a path's files.
-std::optional<config::Value> ValueOf(const std::string& setting) {
+std::optional<config::Value> ParseSettingValue(const std::string& setting) {
   const auto value = config::ReadTomlValue(setting.substr(0, setting.find("\" sha256:") + 1));
   const auto whole = config::ReadTomlValue(setting);
   for (const auto* const read : {&whole, &value}) {
@@ -43,11 +43,11 @@ std::optional<Labels> LabelsOfTrial(const StoredPlan& plan, const std::vector<st
   std::vector<LabelPart> parts;
   for (const size_t k : trial.varied) {
     if (trial.settings[k].empty()) continue;  // the trial does not read it
-    std::optional<config::Value> value = ValueOf(trial.settings[k]);
+    std::optional<config::Value> value = ParseSettingValue(trial.settings[k]);
     if (!value) return std::nullopt;
     parts.push_back({plan.axes[k], short_names[k], *std::move(value)});
   }
-  return LabelsOf({trial.named, trial.draw}, parts);
+  return JoinLabels({trial.named, trial.draw}, parts);
 }
 
 // Whether the arm is the label, or the label and a number ("all-2"), which a second variant with the same label gets.

@@ -20,9 +20,9 @@
 #include "pipelines/sweeps/stage_progress.h"
 #include "pipelines/sweeps/stored_plan.h"
 #include "pipelines/sweeps/sweep_folder.h"
-#include "pipelines/sweeps/teams/deal_trials.h"
+#include "pipelines/sweeps/teams/assign_trials.h"
+#include "pipelines/sweeps/trial_leftovers.h"
 #include "pipelines/sweeps/trial_outcome.h"
-#include "pipelines/sweeps/trial_remains.h"
 #include "pipelines/training/interruption.h"
 #include "pipelines/training/train_run.h"
 #include "pipelines/watchdog/heartbeat.h"
@@ -45,7 +45,7 @@ bool LeadsATeam(const std::vector<int>& sizes, int rank) {
 }
 
 // The operations of the trial's steps; 0 if its workload does not estimate them.
-double CostOf(const rl::Config& config) {
+double CountTrialOperations(const rl::Config& config) {
   const auto estimate = rl::KindOf(config).estimate;
   if (estimate == nullptr) return 0;
   const absl::StatusOr<rl::RunCost> cost = estimate(config, /*ranks=*/1, /*threads=*/1);
@@ -59,7 +59,7 @@ class Sweep {
         is_root_(comm.rank() == 0),
         comm_(comm),
         files_(PosixFileSystem()),
-        plan_(StoredPlanOf(request.plan)),
+        plan_(MakeStoredPlan(request.plan)),
         logger_(logger),
         team_logger_({.rank = LeadsATeam(request.teams, comm.rank()) ? 0 : 1, .verbosity = request.verbosity}) {}
 
@@ -83,8 +83,8 @@ class Sweep {
   bool is_array() const { return request_.tasks > 1; }
   // With one team, rank 0 reports progress; with several, the first rank of each reports its trials.
   Logger& trial_logger() { return request_.teams.size() > 1 ? team_logger_ : logger_; }
-  const std::string& NameOf(int64_t index) const { return plan_.trials[index].name; }
-  std::string DirectoryOf(int64_t index) const { return TrialDirectory(request_.output, NameOf(index)); }
+  const std::string& TrialNameAt(int64_t index) const { return plan_.trials[index].name; }
+  std::string TrialPath(int64_t index) const { return TrialDirectory(request_.output, TrialNameAt(index)); }
   // The name of the task's part of the trials.
   std::string Part() const { return absl::StrCat("task", request_.task, "of", request_.tasks); }
 
@@ -125,8 +125,8 @@ absl::StatusOr<PendingTrials> Sweep::Open() {
   if (is_array()) trials = TrialsOfTask(trials, request_.task, request_.tasks);
   ASSIGN_OR_RETURN(PendingTrials pending, FindPendingTrials(files_, request_.output, plan_, trials, request_.attempts));
   for (const int64_t i : pending.given_up) {
-    ASSIGN_OR_RETURN(const Attempts attempts, LoadAttempts(files_, DirectoryOf(i)));
-    logger_.Warning(absl::StrCat("trial ", NameOf(i), " failed: ", GivenUp(attempts.lost).message()));
+    ASSIGN_OR_RETURN(const Attempts attempts, LoadAttempts(files_, TrialPath(i)));
+    logger_.Warning(absl::StrCat("trial ", TrialNameAt(i), " failed: ", GivenUp(attempts.lost).message()));
   }
   const size_t left = pending.shared.size() + pending.alone.size();
   if (left > 0 && !request_.warning.empty()) logger_.Warning(request_.warning);
@@ -169,7 +169,7 @@ absl::StatusOr<bool> Sweep::HasRun(Communicator& team, const std::string& direct
 
 // Called on the first rank of the team, as EndTrial. From now on the attempt counts, whatever ends it.
 absl::Status Sweep::BeginTrial(const std::string& directory) {
-  ASSIGN_OR_RETURN(const std::string set_aside, SetAsideRemains(files_, directory));
+  ASSIGN_OR_RETURN(const std::string set_aside, MoveLeftoversAside(files_, directory));
   if (!set_aside.empty()) {
     trial_logger().Warning(absl::StrCat(directory, " held files of a run, such as its model, and no run: they are in ",
                                         set_aside, " now, and the trial is executed anew"));
@@ -180,7 +180,7 @@ absl::Status Sweep::BeginTrial(const std::string& directory) {
 
 // An attempt that ended for another reason, such as a lost rank, remains open: the next execution judges it.
 absl::Status Sweep::EndTrial(int64_t index, const absl::Status& status) {
-  const std::string directory = DirectoryOf(index);
+  const std::string directory = TrialPath(index);
   if (status.ok()) {
     RETURN_IF_ERROR(ForgetAttempts(files_, directory));
     ReportEnd(index);
@@ -191,7 +191,7 @@ absl::Status Sweep::EndTrial(int64_t index, const absl::Status& status) {
 }
 
 absl::Status Sweep::RunTrial(Communicator& team, int64_t index) {
-  const std::string directory = DirectoryOf(index);
+  const std::string directory = TrialPath(index);
   const bool leads = team.rank() == 0;
   RETURN_IF_ERROR(AgreeOk(team, leads ? BeginTrial(directory) : absl::OkStatus()));
   TrainRequest request = {.config = request_.plan.trials[index].config, .output = directory};
@@ -200,35 +200,36 @@ absl::Status Sweep::RunTrial(Communicator& team, int64_t index) {
   request.remedy = kContinues;
   request.files = plan_.trials[index].files;
   // The steps of a trial are in its own files; here is only what needs attention.
-  Logger logger({.rank = team.rank(), .verbosity = Verbosity::kQuiet, .prefix = NameOf(index) + ": "});
+  Logger logger({.rank = team.rank(), .verbosity = Verbosity::kQuiet, .prefix = TrialNameAt(index) + ": "});
   const absl::Status status = TrainRun(request, team, logger).status();
   if (leads) RETURN_IF_ERROR(EndTrial(index, status));
   if (!IsInterrupted(status)) return status;
   return absl::UnavailableError(
-      absl::StrCat("a signal stopped the sweep in trial ", NameOf(index), "; the same command continues it"));
+      absl::StrCat("a signal stopped the sweep in trial ", TrialNameAt(index), "; the same command continues it"));
 }
 
 // Called on rank 0 of the team that executed the trial, as ReportEnd.
 absl::Status Sweep::Fail(int64_t index, const absl::Status& error) {
-  ASSIGN_OR_RETURN(const bool has_run, Exists(files_, JoinPath(DirectoryOf(index), "run.h5")));
+  ASSIGN_OR_RETURN(const bool has_run, Exists(files_, JoinPath(TrialPath(index), "run.h5")));
   if (has_run) {  // the run counts; what failed came after it
-    trial_logger().Warning(absl::StrCat("trial ", NameOf(index), " is complete, but not its model: ", error.message()));
-    RETURN_IF_ERROR(ForgetAttempts(files_, DirectoryOf(index)));
+    trial_logger().Warning(
+        absl::StrCat("trial ", TrialNameAt(index), " is complete, but not its model: ", error.message()));
+    RETURN_IF_ERROR(ForgetAttempts(files_, TrialPath(index)));
     ReportEnd(index);
     return absl::OkStatus();
   }
-  RETURN_IF_ERROR(WriteFailure(files_, DirectoryOf(index), error));
-  RETURN_IF_ERROR(ForgetAttempts(files_, DirectoryOf(index)));
-  trial_logger().Warning(absl::StrCat("trial ", NameOf(index), " failed: ", error.message()));
+  RETURN_IF_ERROR(WriteFailure(files_, TrialPath(index), error));
+  RETURN_IF_ERROR(ForgetAttempts(files_, TrialPath(index)));
+  trial_logger().Warning(absl::StrCat("trial ", TrialNameAt(index), " failed: ", error.message()));
   ReportEnd(index);
   return absl::OkStatus();
 }
 
 void Sweep::ReportEnd(int64_t index) {
   if (progress_) {
-    progress_->Update(++ended_, NameOf(index));
+    progress_->Update(++ended_, TrialNameAt(index));
   } else {
-    trial_logger().Info(absl::StrCat("trial ", NameOf(index), " has ended"));
+    trial_logger().Info(absl::StrCat("trial ", TrialNameAt(index), " has ended"));
   }
 }
 
@@ -237,10 +238,10 @@ absl::Status Sweep::Deal(const std::vector<int64_t>& trials, bool alone) {
   if (is_array()) teams.part = Part();
   if (teams.sizes.size() > 1 && !alone) {
     for (const int64_t i : trials) {
-      teams.costs.push_back(CostOf(request_.plan.trials[i].config.config));
+      teams.costs.push_back(CountTrialOperations(request_.plan.trials[i].config.config));
     }
   }
-  return DealTrials(
+  return AssignTrials(
       comm_, teams, trials, [this](Communicator& team, int64_t index) { return RunTrial(team, index); },
       [this](int64_t index, const absl::Status& error) { return Fail(index, error); });
 }
@@ -265,8 +266,8 @@ absl::Status Sweep::RunTrials(const PendingTrials& pending) {
 
 absl::StatusOr<bool> Sweep::HaveAllEnded() {
   for (int64_t i = 0; i < static_cast<int64_t>(plan_.trials.size()); ++i) {
-    ASSIGN_OR_RETURN(const bool has_run, Exists(files_, JoinPath(DirectoryOf(i), "run.h5")));
-    ASSIGN_OR_RETURN(const bool has_failed, Exists(files_, JoinPath(DirectoryOf(i), kFailureFile)));
+    ASSIGN_OR_RETURN(const bool has_run, Exists(files_, JoinPath(TrialPath(i), "run.h5")));
+    ASSIGN_OR_RETURN(const bool has_failed, Exists(files_, JoinPath(TrialPath(i), kFailureFile)));
     if (!has_run && !has_failed) return false;
   }
   return true;

@@ -19,7 +19,7 @@ namespace {
 constexpr absl::string_view kBestNames[] = {"eval_best", "eval_best_step", "eval_no_improvement"};
 
 // Whether the name is of the definition, whose part in braces, if there is one, stands for any text.
-bool IsOf(absl::string_view name, absl::string_view definition) {
+bool MatchesDefinition(absl::string_view name, absl::string_view definition) {
   const size_t open = definition.find('{');
   if (open == definition.npos) return name == definition;
   const absl::string_view before = definition.substr(0, open), after = definition.substr(definition.find('}') + 1);
@@ -27,7 +27,7 @@ bool IsOf(absl::string_view name, absl::string_view definition) {
 }
 
 // The workload that the metric needs; "" if it needs none, or something else beside it.
-absl::string_view WorkloadOf(const rl::MetricDefinition& metric) {
+absl::string_view RequiredWorkload(const rl::MetricDefinition& metric) {
   absl::string_view when = metric.when;
   const bool is_workload = absl::ConsumePrefix(&when, "run.workload ") && when.find_first_of(" ,") == when.npos;
   return is_workload ? when : "";
@@ -35,8 +35,8 @@ absl::string_view WorkloadOf(const rl::MetricDefinition& metric) {
 
 bool TrainingHas(absl::string_view name, const rl::Config& config) {
   for (const rl::MetricDefinition& metric : rl::MetricDefinitions()) {
-    const absl::string_view workload = WorkloadOf(metric);
-    if (IsOf(name, metric.name) && (workload.empty() || workload == config.run.workload)) return true;
+    const absl::string_view workload = RequiredWorkload(metric);
+    if (MatchesDefinition(name, metric.name) && (workload.empty() || workload == config.run.workload)) return true;
   }
   return false;
 }
@@ -58,7 +58,7 @@ bool EvaluationHas(absl::string_view name, const rl::Config& config) {
 // The name's definition is of another workload, or of evaluations.
 std::string WhatIsMissing(absl::string_view name, const std::vector<const rl::Config*>& configs) {
   for (const rl::MetricDefinition& metric : rl::MetricDefinitions()) {
-    if (IsOf(name, metric.name)) return absl::StrCat("it needs ", metric.when);
+    if (MatchesDefinition(name, metric.name)) return absl::StrCat("it needs ", metric.when);
   }
   const bool evaluates = std::any_of(configs.begin(), configs.end(),
                                      [](const rl::Config* config) { return config->evaluation.every > 0; });

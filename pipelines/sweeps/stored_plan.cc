@@ -39,7 +39,7 @@ absl::StatusOr<std::string> TextOf(const JsonValue& object, absl::string_view ke
   return std::string(text);
 }
 
-absl::StatusOr<std::vector<std::string>> TextsOf(const JsonValue& object, absl::string_view key) {
+absl::StatusOr<std::vector<std::string>> ReadMemberTexts(const JsonValue& object, absl::string_view key) {
   ASSIGN_OR_RETURN(const JsonValue value, object.Get(key));
   ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, value.Elements());
   std::vector<std::string> texts;
@@ -103,7 +103,7 @@ absl::StatusOr<PlannedTrial> ParseTrial(const JsonValue& object, size_t axes, co
   ASSIGN_OR_RETURN(trial.config_sha256, TextOf(object, "config_sha256"));
   ASSIGN_OR_RETURN(const JsonValue seed, object.Get("seed"));
   ASSIGN_OR_RETURN(trial.seed, seed.Integer(0, kMostWhole));
-  ASSIGN_OR_RETURN(trial.settings, TextsOf(object, "settings"));
+  ASSIGN_OR_RETURN(trial.settings, ReadMemberTexts(object, "settings"));
   if (trial.settings.size() != axes) return object.Error("its settings are not those of the plan's axes");
   if (!IsFolderName(trial.name)) return object.Error("its name is not that of a trial");
   ASSIGN_OR_RETURN(const JsonValue files, object.Get("files"));
@@ -124,7 +124,7 @@ absl::StatusOr<StoredPlan> Parse(absl::string_view text) {
   ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(text));
   const JsonValue root = document.root();
   StoredPlan plan;
-  ASSIGN_OR_RETURN(plan.axes, TextsOf(root, "axes"));
+  ASSIGN_OR_RETURN(plan.axes, ReadMemberTexts(root, "axes"));
   RETURN_IF_ERROR(CheckAxes(plan.axes));
   ASSIGN_OR_RETURN(const JsonValue compare, root.Get("compare"));
   ASSIGN_OR_RETURN(plan.compare, ParseCompare(compare));
@@ -178,13 +178,13 @@ class PathDigests {
 
 }  // namespace
 
-StoredPlan StoredPlanOf(const SweepPlan& plan) {
+StoredPlan MakeStoredPlan(const SweepPlan& plan) {
   StoredPlan stored = {.axes = plan.axes, .compare = plan.compare, .trials = {}};
   for (const Trial& trial : plan.trials) {
     const std::string text = StoredText(trial.config.config);
     stored.trials.push_back({.name = trial.name,
                              .arm = trial.arm,
-                             .problem = ProblemOf(text, {}),
+                             .problem = ParseTrialProblem(text, {}),
                              .config_sha256 = ToHex(Sha256(text)),
                              .base = trial.base,
                              .seed = trial.config.config.run.seed,
@@ -199,7 +199,7 @@ StoredPlan StoredPlanOf(const SweepPlan& plan) {
 void SetFiles(const std::string& text, std::vector<ExternalFile> files, const std::vector<std::string>& axes,
               PlannedTrial* trial) {
   trial->files = std::move(files);
-  trial->problem = ProblemOf(text, trial->files);
+  trial->problem = ParseTrialProblem(text, trial->files);
   for (size_t k = 0; k < axes.size(); ++k) absl::StrAppend(&trial->settings[k], SettingSuffix(axes[k], trial->files));
 }
 

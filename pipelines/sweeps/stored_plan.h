@@ -35,7 +35,7 @@ struct StoredPlan {
 };
 
 // Without the trials' files, which AddFiles reads. Pure.
-StoredPlan StoredPlanOf(const SweepPlan& plan);
+StoredPlan MakeStoredPlan(const SweepPlan& plan);
 
 // Sets the files of a trial, and what depends on them. `text`: StoredText of its configuration. Pure.
 void SetFiles(const std::string& text, std::vector<ExternalFile> files, const std::vector<std::string>& axes,

@@ -26,7 +26,7 @@ struct EffectPairs {
 
 // Returns the rank of each value of a key, by which two are compared whichever of them the file names first in a pair
 // of trials: numbers in their order, other values in that of their first trials.
-std::map<std::string, size_t> RanksOf(const StoredPlan& plan, size_t axis) {
+std::map<std::string, size_t> RankValues(const StoredPlan& plan, size_t axis) {
   std::map<std::string, size_t> place;
   for (const PlannedTrial& trial : plan.trials) {
     if (!trial.settings[axis].empty()) place.emplace(trial.settings[axis], place.size());
@@ -62,7 +62,7 @@ class PartlyRead {
       });
       if (is_partly_read) keys_.insert(key);
     }
-    for (const TrialOutcome& outcome : table.outcomes) values_.push_back(ValuesOf(outcome.facts));
+    for (const TrialOutcome& outcome : table.outcomes) values_.push_back(ListValues(outcome.facts));
   }
 
   bool IsAxis(size_t axis) const { return is_axis_[axis]; }
@@ -84,7 +84,7 @@ class PartlyRead {
 
  private:
   // By key: the value that was chosen, "" for one that follows from others, and nullopt where it is not read.
-  std::vector<std::optional<std::string>> ValuesOf(const TrialFacts& facts) const {
+  std::vector<std::optional<std::string>> ListValues(const TrialFacts& facts) const {
     const std::map<std::string, std::string> chosen(facts.rest.begin(), facts.rest.end());
     std::vector<std::optional<std::string>> values;
     for (const std::string& key : keys_) {
@@ -103,7 +103,7 @@ class PartlyRead {
 
 // What a trial has in common with those that differ only in the axis and in what it brings along, as far as all trials
 // read it.
-std::string BlockOf(const SweepTable& table, const PartlyRead& partly_read, size_t i, size_t axis) {
+std::string BlockKey(const SweepTable& table, const PartlyRead& partly_read, size_t i, size_t axis) {
   const PlannedTrial& trial = table.plan.trials[i];
   std::string block = absl::StrCat(trial.base, "\n", trial.problem, "\n", table.scores[i].metric);
   for (const auto& [key, value] : table.outcomes[i].facts.rest) {
@@ -141,8 +141,8 @@ class EffectRows {
 };
 
 // The pairs of the axis, in the order of the trials.
-std::vector<EffectPairs> PairsOf(const SweepTable& table, const PartlyRead& partly_read, size_t axis) {
-  const std::map<std::string, size_t> ranks = RanksOf(table.plan, axis);
+std::vector<EffectPairs> FindPairs(const SweepTable& table, const PartlyRead& partly_read, size_t axis) {
+  const std::map<std::string, size_t> ranks = RankValues(table.plan, axis);
   const bool only_next = ranks.size() > kMostComparedAlike;
   EffectRows rows(table, axis);
   std::map<std::string, std::map<size_t, std::vector<size_t>>> trials_of_block;  // by rank
@@ -151,7 +151,7 @@ std::vector<EffectPairs> PairsOf(const SweepTable& table, const PartlyRead& part
     const std::string& setting = table.plan.trials[i].settings[axis];
     if (!table.scores[i].value || setting.empty()) continue;
     const size_t rank = ranks.at(setting);
-    std::map<size_t, std::vector<size_t>>& block = trials_of_block[BlockOf(table, partly_read, i, axis)];
+    std::map<size_t, std::vector<size_t>>& block = trials_of_block[BlockKey(table, partly_read, i, axis)];
     std::vector<std::pair<size_t, size_t>> others;  // trial, rank
     const auto take = [&](auto begin, auto end) {
       for (auto of_rank = begin; of_rank != end; ++of_rank) {
@@ -179,13 +179,13 @@ std::vector<EffectPairs> PairsOf(const SweepTable& table, const PartlyRead& part
 
 }  // namespace
 
-std::vector<EffectRow> EffectsOf(const SweepTable& table) {
+std::vector<EffectRow> ComputeEffects(const SweepTable& table) {
   std::vector<EffectRow> rows;
   std::vector<double> p;
   const PartlyRead partly_read(table);
   for (size_t axis = 0; axis < table.plan.axes.size(); ++axis) {
     if (table.plan.axes[axis] == "run.seed") continue;
-    for (const EffectPairs& each : PairsOf(table, partly_read, axis)) {
+    for (const EffectPairs& each : FindPairs(table, partly_read, axis)) {
       MarkActivity();
       rows.push_back({.key = table.plan.axes[axis],
                       .first = each.first,
@@ -199,7 +199,7 @@ std::vector<EffectRow> EffectsOf(const SweepTable& table) {
   const std::vector<double> adjusted = HolmAdjusted(p);
   for (size_t i = 0; i < rows.size(); ++i) {
     rows[i].adjusted_p = adjusted[i];
-    rows[i].better = VerdictOf(rows[i].paired, adjusted[i], table.plan.compare);
+    rows[i].better = DecideVerdict(rows[i].paired, adjusted[i], table.plan.compare);
   }
   return rows;
 }

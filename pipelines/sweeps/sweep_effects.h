@@ -9,7 +9,7 @@ namespace reprise {
 
 // Returns the effects of single keys, from the table's plan, outcomes and scores. Takes time in proportion to the pairs
 // of trials that are compared. Pure but for marks of activity.
-std::vector<EffectRow> EffectsOf(const SweepTable& table);
+std::vector<EffectRow> ComputeEffects(const SweepTable& table);
 
 }  // namespace reprise
 

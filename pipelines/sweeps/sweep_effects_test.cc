@@ -51,7 +51,7 @@ TEST(SweepEffectsTest, TheEffectOfAKeyIsPairedOverAllOtherSettings) {
   EXPECT_EQ(table.effects[1].first, "0");
   EXPECT_EQ(table.effects[1].second, "1");
   EXPECT_EQ(table.effects[1].paired.n, 2);
-  EXPECT_THAT(MarkdownOf(table), HasSubstr("| optimizer.learning_rate | 0.2 - 0.1 | 1.15 | "));
+  EXPECT_THAT(ToMarkdown(table), HasSubstr("| optimizer.learning_rate | 0.2 - 0.1 | 1.15 | "));
   plan.trials[0].base = 1;
   EXPECT_EQ(MakeTable(plan, outcomes).effects[0].paired.n, 3);
 }
@@ -116,7 +116,7 @@ SweepTable TableOfConfigs(const std::string& axis, const std::vector<std::vector
       const absl::StatusOr<rl::ResolvedConfig> config = rl::LoadConfig("", "c.toml", overrides);
       EXPECT_OK(config);
       TrialOutcome outcome = Done(static_cast<double>(10 * i) + static_cast<double>(seed));
-      outcome.facts = *FactsOf(StoredText(config->config), {}, plan.axes);
+      outcome.facts = *ParseTrialFacts(StoredText(config->config), {}, plan.axes);
       const std::string arm = absl::StrCat("v", i);
       plan.trials.push_back({.name = absl::StrCat(arm, "-", seed),
                              .arm = arm,
@@ -143,7 +143,7 @@ TEST(SweepEffectsTest, AKeyThatAnAxisMakesUnreadIsBroughtAlongByItAndHasNoValueT
   EXPECT_EQ(table.effects[0].paired.n, 2);
   EXPECT_EQ(table.effects[0].paired.value, 10);
   EXPECT_EQ(table.effects[1].second, "\"cosine\"");
-  EXPECT_THAT(MarkdownOf(table), HasSubstr("| v0 | - | \"constant\" |\n| v1 | 0.1 | \"linear\" |\n"));
+  EXPECT_THAT(ToMarkdown(table), HasSubstr("| v0 | - | \"constant\" |\n| v1 | 0.1 | \"linear\" |\n"));
 
   const SweepTable of_rate = TableOfConfigs("optimizer.min_lr_rate", {constant, falling, wave});
   EXPECT_TRUE(of_rate.effects.empty())
@@ -165,7 +165,7 @@ TEST(SweepEffectsTest, EffectsOfDifferentProblemsAreNotPooled) {
   EXPECT_EQ(rows[0].paired.value, 1);
   EXPECT_EQ(rows[1].problem, "q");
   EXPECT_EQ(rows[1].paired.value, -20);
-  EXPECT_THAT(MarkdownOf(table), HasSubstr("| x.x | 2 - 1 | -20 | - | 1 | 1 | undecided | q1-0 and 2 more |\n"));
+  EXPECT_THAT(ToMarkdown(table), HasSubstr("| x.x | 2 - 1 | -20 | - | 1 | 1 | undecided | q1-0 and 2 more |\n"));
 }
 
 }  // namespace

@@ -64,16 +64,16 @@ class Parser {
                             absl::Span<const absl::string_view> known) const;
   absl::Status Expect(const TomlNode& node, Kind kind, absl::string_view example) const;
   absl::StatusOr<std::vector<KeyNode>> KeysIn(const TomlNode& table) const;
-  absl::StatusOr<KeyNode> KeyOf(const std::string& name, const TomlNode& node) const;
+  absl::StatusOr<KeyNode> ParseKey(const std::string& name, const TomlNode& node) const;
   absl::Status CheckIsSemantic(const KeyNode& key) const;
-  absl::StatusOr<Value> ValueOf(const KeyNode& key, const TomlNode& node);
+  absl::StatusOr<Value> ParseValue(const KeyNode& key, const TomlNode& node);
   absl::Status AddSettings(const TomlNode& table, bool with_execution, std::vector<Setting>* settings);
-  absl::StatusOr<std::vector<Value>> ValuesOf(const KeyNode& key, const TomlNode& array);
-  absl::StatusOr<std::vector<Axis>> AxesOf(const TomlNode& table);
-  absl::StatusOr<DrawnKey> RangeOf(const KeyNode& key);
+  absl::StatusOr<std::vector<Value>> ParseValues(const KeyNode& key, const TomlNode& array);
+  absl::StatusOr<std::vector<Axis>> ParseAxes(const TomlNode& table);
+  absl::StatusOr<DrawnKey> ParseDrawnKey(const KeyNode& key);
   absl::Status ReadRandom(const TomlNode& table);
-  absl::StatusOr<int64_t> WholeOf(const TomlNode& node, int64_t low, int64_t high) const;
-  absl::StatusOr<std::string> PathOf(const TomlNode& node) const;
+  absl::StatusOr<int64_t> ParseInteger(const TomlNode& node, int64_t low, int64_t high) const;
+  absl::StatusOr<std::string> ParsePath(const TomlNode& node) const;
   absl::Status ReadVariant(const TomlNode& table);
   absl::Status ReadVariants(const TomlNode& root);
   absl::Status ReadCompare(const TomlNode& table);
@@ -104,7 +104,7 @@ absl::Status Parser::Expect(const TomlNode& node, Kind kind, absl::string_view e
                                         "; expected ", example));
 }
 
-absl::StatusOr<KeyNode> Parser::KeyOf(const std::string& name, const TomlNode& node) const {
+absl::StatusOr<KeyNode> Parser::ParseKey(const std::string& name, const TomlNode& node) const {
   const absl::StatusOr<const config::Field*> field = config::FindByName(name, fields_);
   if (!field.ok()) return Error(node.key_place, field.status().message());
   return KeyNode{*field, node.key_place, &node};
@@ -115,7 +115,7 @@ absl::StatusOr<std::vector<KeyNode>> Parser::KeysIn(const TomlNode& table) const
   std::vector<KeyNode> keys;
   for (const TomlNode& section : table.children) {
     if (section.kind != Kind::kTable || absl::StrContains(section.key, '.')) {
-      ASSIGN_OR_RETURN(const KeyNode key, KeyOf(section.key, section));
+      ASSIGN_OR_RETURN(const KeyNode key, ParseKey(section.key, section));
       keys.push_back(key);
       continue;
     }
@@ -123,7 +123,7 @@ absl::StatusOr<std::vector<KeyNode>> Parser::KeysIn(const TomlNode& table) const
       return Error(section.key_place, fields_.UnknownSection(section.key).message());
     }
     for (const TomlNode& member : section.children) {
-      ASSIGN_OR_RETURN(const KeyNode key, KeyOf(absl::StrCat(section.key, ".", member.key), member));
+      ASSIGN_OR_RETURN(const KeyNode key, ParseKey(absl::StrCat(section.key, ".", member.key), member));
       keys.push_back(key);
     }
   }
@@ -137,7 +137,7 @@ absl::Status Parser::CheckIsSemantic(const KeyNode& key) const {
                                        "[settings], or by --set"));
 }
 
-absl::StatusOr<Value> Parser::ValueOf(const KeyNode& key, const TomlNode& node) {
+absl::StatusOr<Value> Parser::ParseValue(const KeyNode& key, const TomlNode& node) {
   if (node.kind != Kind::kValue) {
     return Error(node.place, config::Mismatch(*key.field, KindText(node), key.field->TypeText()).message());
   }
@@ -150,19 +150,19 @@ absl::Status Parser::AddSettings(const TomlNode& table, bool with_execution, std
   ASSIGN_OR_RETURN(const std::vector<KeyNode> keys, KeysIn(table));
   for (const KeyNode& key : keys) {
     if (!with_execution) RETURN_IF_ERROR(CheckIsSemantic(key));
-    ASSIGN_OR_RETURN(Value value, ValueOf(key, *key.node));
+    ASSIGN_OR_RETURN(Value value, ParseValue(key, *key.node));
     settings->push_back({key.field->Name(), std::move(value), key.node->place});
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Value>> Parser::ValuesOf(const KeyNode& key, const TomlNode& array) {
+absl::StatusOr<std::vector<Value>> Parser::ParseValues(const KeyNode& key, const TomlNode& array) {
   if (array.children.empty()) {
     return Error(array.place, absl::StrCat(key.field->Name(), " has no values: give one or more"));
   }
   std::vector<Value> values;
   for (const TomlNode& element : array.children) {
-    ASSIGN_OR_RETURN(Value value, ValueOf(key, element));
+    ASSIGN_OR_RETURN(Value value, ParseValue(key, element));
     if (std::find(values.begin(), values.end(), value) != values.end()) {
       return Error(element.place,
                    absl::StrCat(key.field->Name(), " has the value ", config::Literal(value), " twice: remove one"));
@@ -172,7 +172,7 @@ absl::StatusOr<std::vector<Value>> Parser::ValuesOf(const KeyNode& key, const To
   return values;
 }
 
-absl::StatusOr<std::vector<Axis>> Parser::AxesOf(const TomlNode& table) {
+absl::StatusOr<std::vector<Axis>> Parser::ParseAxes(const TomlNode& table) {
   RETURN_IF_ERROR(Expect(table, Kind::kTable, "a table, as [grid]"));
   ASSIGN_OR_RETURN(const std::vector<KeyNode> keys, KeysIn(table));
   if (keys.empty()) {
@@ -185,23 +185,23 @@ absl::StatusOr<std::vector<Axis>> Parser::AxesOf(const TomlNode& table) {
       return Error(key.node->place, absl::StrCat(key.field->Name(), " is ", KindText(*key.node),
                                                  "; expected a list of values, as [1, 2, 3]"));
     }
-    ASSIGN_OR_RETURN(std::vector<Value> values, ValuesOf(key, *key.node));
+    ASSIGN_OR_RETURN(std::vector<Value> values, ParseValues(key, *key.node));
     axes.push_back({key.field->Name(), key.place, std::move(values)});
   }
   return axes;
 }
 
-absl::StatusOr<int64_t> Parser::WholeOf(const TomlNode& node, int64_t low, int64_t high) const {
+absl::StatusOr<int64_t> Parser::ParseInteger(const TomlNode& node, int64_t low, int64_t high) const {
   const int64_t* const value = node.kind == Kind::kValue ? std::get_if<int64_t>(&node.value) : nullptr;
   if (value != nullptr && *value >= low && *value <= high) return *value;
   return Error(node.place, absl::StrCat(node.key, " must be a whole number from ", low, " to ", high));
 }
 
-absl::StatusOr<DrawnKey> Parser::RangeOf(const KeyNode& key) {
+absl::StatusOr<DrawnKey> Parser::ParseDrawnKey(const KeyNode& key) {
   DrawnKey drawn = {.key = key.field->Name(), .place = key.place};
   const TomlNode& node = *key.node;
   if (node.kind == Kind::kArray) {
-    ASSIGN_OR_RETURN(drawn.choices, ValuesOf(key, node));
+    ASSIGN_OR_RETURN(drawn.choices, ParseValues(key, node));
     return drawn;
   }
   const TomlNode *const low = node.Find("low"), *const high = node.Find("high"), *const scale = node.Find("scale");
@@ -213,7 +213,7 @@ absl::StatusOr<DrawnKey> Parser::RangeOf(const KeyNode& key) {
   RETURN_IF_ERROR(CheckMembers(node, "member of a range", {"low", "high", "scale"}));
   double* const bounds[] = {&drawn.low, &drawn.high};
   for (const TomlNode* const bound : {low, high}) {
-    ASSIGN_OR_RETURN(const Value value, ValueOf(key, *bound));
+    ASSIGN_OR_RETURN(const Value value, ParseValue(key, *bound));
     drawn.is_whole = std::holds_alternative<int64_t>(value);
     if (!drawn.is_whole && !std::holds_alternative<double>(value)) {
       return Error(bound->place, absl::StrCat(drawn.key, " is no number: give a list of its values"));
@@ -238,25 +238,25 @@ absl::Status Parser::ReadRandom(const TomlNode& table) {
   RETURN_IF_ERROR(Expect(table, Kind::kTable, "a table, as [random]"));
   const TomlNode* const count = table.Find("count");
   if (count == nullptr) return Error(table.key_place, "[random] has no count: say how many draws, as count = 20");
-  ASSIGN_OR_RETURN(file_.draws, WholeOf(*count, 1, kMostDraws));
+  ASSIGN_OR_RETURN(file_.draws, ParseInteger(*count, 1, kMostDraws));
   file_.drawn_place = count->place;
   TomlNode keys = table;
   std::erase_if(keys.children, [](const TomlNode& node) { return node.key == "count" || node.key == "seed"; });
   if (const TomlNode* const seed = table.Find("seed")) {
-    ASSIGN_OR_RETURN(file_.draw_seed, WholeOf(*seed, 0, std::numeric_limits<int64_t>::max()));
+    ASSIGN_OR_RETURN(file_.draw_seed, ParseInteger(*seed, 0, std::numeric_limits<int64_t>::max()));
   }
   // A key within a section is a range; a range written below [random.section.key] is the same.
   ASSIGN_OR_RETURN(const std::vector<KeyNode> ranges, KeysIn(keys));
   if (ranges.empty()) return Error(table.key_place, "[random] draws nothing: give keys with ranges or lists");
   for (const KeyNode& key : ranges) {
     RETURN_IF_ERROR(CheckIsSemantic(key));
-    ASSIGN_OR_RETURN(DrawnKey drawn, RangeOf(key));
+    ASSIGN_OR_RETURN(DrawnKey drawn, ParseDrawnKey(key));
     file_.drawn.push_back(std::move(drawn));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> Parser::PathOf(const TomlNode& node) const {
+absl::StatusOr<std::string> Parser::ParsePath(const TomlNode& node) const {
   const std::string* const text = node.kind == Kind::kValue ? std::get_if<std::string>(&node.value) : nullptr;
   if (text == nullptr || text->empty()) {
     return Error(node.place, "config must be the path of a configuration, relative to this file");
@@ -283,11 +283,11 @@ absl::Status Parser::ReadVariant(const TomlNode& table) {
     if (other.name == variant.name) return Error(name->place, absl::StrCat("two variants are named ", variant.name));
   }
   if (const TomlNode* const config = table.Find("config")) {
-    ASSIGN_OR_RETURN(variant.config_path, PathOf(*config));
+    ASSIGN_OR_RETURN(variant.config_path, ParsePath(*config));
     variant.config_place = config->place;
   }
   if (const TomlNode* const grid = table.Find("grid")) {
-    ASSIGN_OR_RETURN(variant.axes, AxesOf(*grid));
+    ASSIGN_OR_RETURN(variant.axes, ParseAxes(*grid));
   }
   RETURN_IF_ERROR(AddSettings(settings, /*with_execution=*/false, &variant.settings));
   file_.variants.push_back(std::move(variant));
@@ -301,7 +301,7 @@ absl::Status Parser::ReadVariants(const TomlNode& root) {
   if (config != nullptr && config->kind == Kind::kTable) {
     RETURN_IF_ERROR(AddSettings(*config, /*with_execution=*/true, &file_.settings));
   } else if (config != nullptr) {
-    ASSIGN_OR_RETURN(base, PathOf(*config));
+    ASSIGN_OR_RETURN(base, ParsePath(*config));
   }
   if (const TomlNode* const settings = root.Find("settings")) {
     RETURN_IF_ERROR(Expect(*settings, Kind::kTable, "a table, as [settings]"));
@@ -353,7 +353,7 @@ absl::Status Parser::ReadCompare(const TomlNode& table) {
       }
       compare.confidence = *number;
     } else {
-      ASSIGN_OR_RETURN(compare.resamples, WholeOf(node, 100, 100'000));
+      ASSIGN_OR_RETURN(compare.resamples, ParseInteger(node, 100, 100'000));
     }
   }
   return absl::OkStatus();
@@ -398,7 +398,7 @@ absl::StatusOr<SweepFile> Parser::Parse(absl::string_view text) {
   RETURN_IF_ERROR(CheckMembers(root, "key", {"config", "settings", "grid", "variants", "random", "compare"}));
   RETURN_IF_ERROR(ReadVariants(root));
   if (const TomlNode* const grid = root.Find("grid")) {
-    ASSIGN_OR_RETURN(file_.axes, AxesOf(*grid));
+    ASSIGN_OR_RETURN(file_.axes, ParseAxes(*grid));
   }
   if (const TomlNode* const random = root.Find("random")) RETURN_IF_ERROR(ReadRandom(*random));
   if (const TomlNode* const compare = root.Find("compare")) RETURN_IF_ERROR(ReadCompare(*compare));

@@ -134,7 +134,7 @@ absl::Status CheckHasNoForeignTable(FileSystem& files, const std::string& direct
   return absl::OkStatus();
 }
 
-std::string JobOf(const char* variable) {
+std::string ReadJobId(const char* variable) {
   const char* const job = std::getenv(variable);
   return job == nullptr ? "" : absl::StrCat("Slurm job ", job);
 }
@@ -203,7 +203,7 @@ absl::StatusOr<bool> UpdatePlan(FileSystem& files, const std::string& directory,
 }
 
 absl::StatusOr<SweepLock> LockFolder(const std::string& directory, const std::string& part) {
-  const std::string job = JobOf("SLURM_JOB_ID");
+  const std::string job = ReadJobId("SLURM_JOB_ID");
   SweepLock lock;
   const auto take = [&](const std::string& name, const std::string& note, FileLock::Sharing sharing,
                         FileLock* taken) -> absl::Status {
@@ -275,9 +275,9 @@ absl::StatusOr<bool> HasContents(FileSystem& files, const std::string& path, con
 
 absl::StatusOr<TableBytes> EncodeTable(const SweepTable& table) {
   TableBytes bytes;
-  ASSIGN_OR_RETURN(bytes.h5, EncodeTableFile(PlanText(table.plan), StreamsOf(table)));
-  bytes.csv = CsvOf(table);
-  bytes.markdown = MarkdownOf(table);
+  ASSIGN_OR_RETURN(bytes.h5, EncodeTableFile(PlanText(table.plan), ToStreams(table)));
+  bytes.csv = ToCsv(table);
+  bytes.markdown = ToMarkdown(table);
   return bytes;
 }
 

@@ -147,7 +147,7 @@ std::vector<Setting> OwnSettings(const Combination& combination) {
   return settings;
 }
 
-std::vector<std::string> AxesOf(const SweepFile& file) {
+std::vector<std::string> ListAxes(const SweepFile& file) {
   std::vector<std::string> axes;
   const auto add = [&](const std::string& key) {
     if (std::find(axes.begin(), axes.end(), key) == axes.end()) axes.push_back(key);
@@ -189,8 +189,8 @@ class Planner {
   absl::Status AddTrial(const Combination& combination, size_t trials);
   void Name(const Combination& combination, const TrialFacts& facts, size_t trials, Trial* trial);
   void NoteDifferences(TrialFacts facts, const std::string& arm);
-  Value ValueOf(const std::string& axis, const Combination& combination, const Value& derived) const;
-  std::string EditOf(const Setting& setting) const;
+  Value ChooseValue(const std::string& axis, const Combination& combination, const Value& derived) const;
+  std::string MakeEdit(const Setting& setting) const;
   std::string ArmLabel(const std::string& label, const std::string& identity);
   KeyEdits EditsWithout(const std::set<std::string>& unread, const Combination& combination) const;
   std::set<std::string> UnreadSettings(const Combination& combination);
@@ -241,7 +241,7 @@ std::string Planner::ArmLabel(const std::string& label, const std::string& ident
 }
 
 // A path in the sweep's file is relative to it.
-std::string Planner::EditOf(const Setting& setting) const {
+std::string Planner::MakeEdit(const Setting& setting) const {
   if (rl::FindPathKey(setting.key) == nullptr) return OverrideText(setting);
   return OverrideText({setting.key, Value(rl::PathFrom(file_.directory, std::get<std::string>(setting.value)))});
 }
@@ -250,9 +250,9 @@ std::string Planner::EditOf(const Setting& setting) const {
 KeyEdits Planner::EditsWithout(const std::set<std::string>& unread, const Combination& combination) const {
   KeyEdits edits = {.unset = edits_.unset};
   for (const Setting& setting : file_.settings) {
-    if (!unread.contains(setting.key)) edits.set.push_back(EditOf(setting));
+    if (!unread.contains(setting.key)) edits.set.push_back(MakeEdit(setting));
   }
-  for (const Setting& setting : OwnSettings(combination)) edits.set.push_back(EditOf(setting));
+  for (const Setting& setting : OwnSettings(combination)) edits.set.push_back(MakeEdit(setting));
   edits.set.insert(edits.set.end(), edits_.set.begin(), edits_.set.end());
   return edits;
 }
@@ -303,7 +303,7 @@ absl::Status Planner::CheckSettingsAreRead() const {
 
 // Returns the trial's value of an axis; of one that runs do not store, as it is written: the name of the file alone
 // where only the configuration has it.
-Value Planner::ValueOf(const std::string& axis, const Combination& combination, const Value& derived) const {
+Value Planner::ChooseValue(const std::string& axis, const Combination& combination, const Value& derived) const {
   if (!IsWord(axis)) return derived;
   const std::vector<Setting> own = OwnSettings(combination);
   const auto written = std::find_if(own.rbegin(), own.rend(), [&](const Setting& each) { return each.key == axis; });
@@ -322,7 +322,7 @@ void Planner::Name(const Combination& combination, const TrialFacts& facts, size
     const config::Field& field = **config::FindByName(plan_.axes[k], fields);
     const bool is_word = IsWord(plan_.axes[k]);
     is_in_scope.push_back(field.IsInScope());
-    values.push_back(ValueOf(plan_.axes[k], combination, is_word ? field.Get() : facts.values[k]));
+    values.push_back(ChooseValue(plan_.axes[k], combination, is_word ? field.Get() : facts.values[k]));
     trial->settings.push_back(!is_word ? facts.settings[k] : is_in_scope[k] ? config::Literal(values[k]) : "");
   }
   std::vector<LabelPart> parts;
@@ -336,7 +336,7 @@ void Planner::Name(const Combination& combination, const TrialFacts& facts, size
   }
   trial->named = combination.variant->name;
   trial->draw = combination.draw;
-  const Labels labels = LabelsOf({trial->named, trial->draw}, parts);
+  const Labels labels = JoinLabels({trial->named, trial->draw}, parts);
   trial->name = TrialName(trial->index, static_cast<int64_t>(trials), labels.trial);
   trial->arm = ArmLabel(labels.arm, WithoutSeed(trial->config.canonical));
 }
@@ -362,7 +362,7 @@ absl::Status Planner::AddTrial(const Combination& combination, size_t trials) {
   }
   Trial trial = {.index = static_cast<int64_t>(plan_.trials.size()), .varied = {}};
   trial.name = TrialName(trial.index, static_cast<int64_t>(trials),
-                         LabelsOf({combination.variant->name, combination.draw}, written).trial);
+                         JoinLabels({combination.variant->name, combination.draw}, written).trial);
   const std::string place = absl::StrCat(file_.name, ": trial ", trial.name);
   absl::StatusOr<rl::ResolvedConfig> config = ReadTrial(combination);
   if (!config.ok()) return WithContext(config.status(), place);
@@ -374,7 +374,7 @@ absl::Status Planner::AddTrial(const Combination& combination, size_t trials) {
         file_.name, combination.variant->place.line > 0 ? combination.variant->place : config::Place{1, 1},
         absl::StrCat("trials ", twin->second, " and ", trial.name, " have the same configuration: remove one"));
   }
-  absl::StatusOr<TrialFacts> facts = FactsOf(StoredText(trial.config.config), {}, plan_.axes);
+  absl::StatusOr<TrialFacts> facts = ParseTrialFacts(StoredText(trial.config.config), {}, plan_.axes);
   if (!facts.ok()) return WithContext(facts.status(), place);
   Name(combination, *facts, trials, &trial);
   trial.base = static_cast<int64_t>(
@@ -407,7 +407,7 @@ absl::Status Planner::CheckMetric() const {
 
 absl::StatusOr<SweepPlan> Planner::Plan(absl::FunctionRef<void(int64_t, int64_t)> report) {
   plan_.compare = file_.compare;
-  plan_.axes = AxesOf(file_);
+  plan_.axes = ListAxes(file_);
   RETURN_IF_ERROR(CheckEdits());
   RETURN_IF_ERROR(CheckFilesExist());
   short_names_ = ShortNames(plan_.axes);

@@ -42,14 +42,14 @@ absl::StatusOr<SweepPlan> Plan(const std::string& text, const KeyEdits& edits = 
   return PlanSweep(Write("s.toml", text), edits, /*ranks=*/1);
 }
 
-std::vector<std::string> NamesOf(const SweepPlan& plan) {
+std::vector<std::string> ListTrialNames(const SweepPlan& plan) {
   std::vector<std::string> names;
   for (const Trial& trial : plan.trials) names.push_back(trial.name);
   return names;
 }
 
 std::string ProblemIn(const SweepPlan& plan, size_t trial) {
-  return ProblemOf(StoredText(plan.trials[trial].config.config), {});
+  return ParseTrialProblem(StoredText(plan.trials[trial].config.config), {});
 }
 
 // Without the folder of the file, which every place has.
@@ -67,9 +67,10 @@ algorithm.name = ["grpo", "rloo"]
 optimizer.learning_rate = [1e-3, 1e-2]
 run.seed = [1, 2]
 )"));
-  EXPECT_THAT(NamesOf(plan), ElementsAre("00-grpo-lr0.001-seed1", "01-grpo-lr0.001-seed2", "02-grpo-lr0.01-seed1",
-                                         "03-grpo-lr0.01-seed2", "04-rloo-lr0.001-seed1", "05-rloo-lr0.001-seed2",
-                                         "06-rloo-lr0.01-seed1", "07-rloo-lr0.01-seed2"));
+  EXPECT_THAT(
+      ListTrialNames(plan),
+      ElementsAre("00-grpo-lr0.001-seed1", "01-grpo-lr0.001-seed2", "02-grpo-lr0.01-seed1", "03-grpo-lr0.01-seed2",
+                  "04-rloo-lr0.001-seed1", "05-rloo-lr0.001-seed2", "06-rloo-lr0.01-seed1", "07-rloo-lr0.01-seed2"));
   EXPECT_THAT(plan.axes, ElementsAre("algorithm.name", "optimizer.learning_rate", "run.seed"));
   EXPECT_THAT(plan.trials[6].settings, ElementsAre("\"rloo\"", "0.01", "1"));
   EXPECT_EQ(plan.trials[6].config.config.algorithm.name, "rloo");
@@ -91,7 +92,7 @@ grid.bandit.hidden = ["8", ""]
 name = "words"
 run.steps = 2
 )"));
-  EXPECT_THAT(NamesOf(plan),
+  EXPECT_THAT(ListTrialNames(plan),
               ElementsAre("00-choose-seed1-hidden8", "01-choose-seed1-hiddennone", "02-choose-seed2-hidden8",
                           "03-choose-seed2-hiddennone", "04-words-seed1", "05-words-seed2"));
   EXPECT_EQ(plan.trials[5].config.config.run.workload, "completions");
@@ -166,7 +167,7 @@ TEST(SweepPlanTest, MistakesAreReportedWithTheirPlace) {
   EXPECT_EQ(grid("run.sed = [1]"), "s.toml:3:5: unknown key run.sed; did you mean run.seed?");
   EXPECT_EQ(grid("rnu.seed = [1]"), "s.toml:3:1: unknown section rnu; did you mean run?");
   EXPECT_EQ(grid("learning_rate = [1]"),
-            "s.toml:3:1: learning_rate has no section; did you mean warm_up.learning_rate or optimizer.learning_rate?");
+            "s.toml:3:1: learning_rate has no section; did you mean sft.learning_rate or optimizer.learning_rate?");
   EXPECT_EQ(grid("execution.threads = [1, 2]"),
             "s.toml:3:11: execution.threads changes no bit of a run, so that trials cannot differ in it: set it in "
             "[settings], or by --set");
@@ -265,10 +266,10 @@ TEST(SweepPlanTest, PathsAreRelativeToTheFileThatHasThem) {
   EXPECT_THAT(paths(base + grid), ElementsAre(directory + "x/a.jsonl", "/b.jsonl"));
   ASSERT_OK_AND_ASSIGN(const SweepPlan plan, Plan(base + grid));
   EXPECT_THAT(plan.trials[0].settings, ElementsAre("\"x/a.jsonl\"")) << "as it is written, wherever the file is";
-  EXPECT_THAT(NamesOf(plan), ElementsAre("00-x_a.jsonl", "01-path_b.jsonl"));
+  EXPECT_THAT(ListTrialNames(plan), ElementsAre("00-x_a.jsonl", "01-path_b.jsonl"));
 }
 
-TEST(SweepPlanTest, TwoTrialsWithTheSameConfigurationAreRefused) {
+TEST(SweepPlanTest, TwoTrialsWithTheSameConfigurationAreRejected) {
   EXPECT_EQ(ErrorOf("config = \"bandit.toml\"\n[[variants]]\nname = \"a\"\n[[variants]]\nname = \"b\"\n"
                     "algorithm.name = \"grpo\"\n"),
             "s.toml:4:1: trials 00-a and 01-b have the same configuration: remove one");
@@ -289,8 +290,8 @@ RC_GTEST_PROP(ParseSweepTest, AnyTextIsASweepOrAnErrorWithAPlace, ()) {
 
 TEST(TrialNameTest, ShortNamesStayDifferent) {
   EXPECT_THAT(ShortNames({"optimizer.learning_rate", "run.seed", "algorithm.beta"}), ElementsAre("lr", "seed", "beta"));
-  EXPECT_THAT(ShortNames({"optimizer.learning_rate", "warm_up.learning_rate"}),
-              ElementsAre("optimizer_learning_rate", "warm_up_learning_rate"));
+  EXPECT_THAT(ShortNames({"optimizer.learning_rate", "sft.learning_rate"}),
+              ElementsAre("optimizer_learning_rate", "sft_learning_rate"));
   EXPECT_THAT(ShortNames({"a.long_range", "b.linear_rise"}), ElementsAre("long_range", "linear_rise"));
 }
 

@@ -33,7 +33,7 @@ bool HasEvaluations(const TrialOutcome& outcome) {
                      [](const MetricSummary& metric) { return absl::StartsWith(metric.name, "eval_"); });
 }
 
-Score ScoreOf(const TrialOutcome& outcome, const CompareOptions& compare) {
+Score ScoreTrial(const TrialOutcome& outcome, const CompareOptions& compare) {
   if (outcome.status != TrialStatus::kDone) return {};
   std::string name = compare.metric;
   if (name.empty()) name = HasEvaluations(outcome) ? "eval_greedy_reward" : "reward";
@@ -57,7 +57,7 @@ class Reporter {
   const TableProgress& progress_;
 };
 
-std::vector<VariantRow> VariantsOf(const SweepTable& table, const Reporter& report) {
+std::vector<VariantRow> SummarizeVariants(const SweepTable& table, const Reporter& report) {
   std::vector<VariantRow> variants;
   std::map<std::string, size_t> index_of;
   for (size_t i = 0; i < table.plan.trials.size(); ++i) {
@@ -128,7 +128,7 @@ ComparisonRow Compare(const SweepTable& table, size_t first, size_t second, size
 using Pair = std::pair<size_t, size_t>;
 
 // The best by the interquartile mean; of equal ones the first.
-size_t BestOf(const SweepTable& table, const std::vector<size_t>& group) {
+size_t FindBestVariant(const SweepTable& table, const std::vector<size_t>& group) {
   const auto is_less = [&](size_t a, size_t b) {
     const double of_a = table.variants[a].interquartile_mean, of_b = table.variants[b].interquartile_mean;
     return table.plan.compare.greater_is_better ? of_a < of_b : of_b < of_a;
@@ -150,7 +150,7 @@ int64_t AppendPairs(const SweepTable& table, const std::vector<size_t>& group, s
     }
     return appended;
   }
-  const size_t best = BestOf(table, group);
+  const size_t best = FindBestVariant(table, group);
   for (const size_t other : group) {
     if (other != best) append(std::min(best, other), std::max(best, other));
   }
@@ -177,12 +177,12 @@ void SetComparisons(SweepTable* table, const Reporter& report) {
   for (size_t i = 0; i < pairs.size(); ++i) {
     ComparisonRow& row = table->comparisons[i];
     row.adjusted_p = adjusted[i];
-    row.better = VerdictOf(row.paired, adjusted[i], table->plan.compare);
+    row.better = DecideVerdict(row.paired, adjusted[i], table->plan.compare);
   }
 }
 
 // The keys in which the variants of each problem differ; a variant's are those of its first run.
-std::vector<KeyRow> KeysOf(const SweepTable& table) {
+std::vector<KeyRow> ListDifferingKeys(const SweepTable& table) {
   std::map<std::string, const TrialFacts*> facts_of_variant;
   std::map<std::string, const TrialFacts*> first_of_problem;
   std::map<std::string, std::set<std::string>> keys_of_problem;
@@ -208,7 +208,7 @@ std::vector<KeyRow> KeysOf(const SweepTable& table) {
 
 }  // namespace
 
-Verdict VerdictOf(const Difference& difference, double adjusted_p, const CompareOptions& compare) {
+Verdict DecideVerdict(const Difference& difference, double adjusted_p, const CompareOptions& compare) {
   if (adjusted_p >= 1 - compare.confidence) return Verdict::kUndecided;
   return (difference.value > 0) == compare.greater_is_better ? Verdict::kSecond : Verdict::kFirst;
 }
@@ -217,11 +217,11 @@ SweepTable MakeTable(const StoredPlan& plan, std::vector<TrialOutcome> outcomes,
   CHECK(outcomes.size() == plan.trials.size());
   const Reporter report(progress);
   SweepTable table = {.plan = plan, .outcomes = std::move(outcomes), .scores = {}, .variants = {}};
-  for (const TrialOutcome& outcome : table.outcomes) table.scores.push_back(ScoreOf(outcome, plan.compare));
-  table.variants = VariantsOf(table, report);
-  table.keys = KeysOf(table);
+  for (const TrialOutcome& outcome : table.outcomes) table.scores.push_back(ScoreTrial(outcome, plan.compare));
+  table.variants = SummarizeVariants(table, report);
+  table.keys = ListDifferingKeys(table);
   SetComparisons(&table, report);
-  table.effects = EffectsOf(table);
+  table.effects = ComputeEffects(table);
   return table;
 }
 

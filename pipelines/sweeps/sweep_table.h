@@ -93,7 +93,7 @@ SweepTable MakeTable(const StoredPlan& plan, std::vector<TrialOutcome> outcomes,
                      const TableProgress& progress = nullptr);
 
 // Which side of a difference is better.
-Verdict VerdictOf(const Difference& difference, double adjusted_p, const CompareOptions& compare);
+Verdict DecideVerdict(const Difference& difference, double adjusted_p, const CompareOptions& compare);
 
 }  // namespace reprise
 

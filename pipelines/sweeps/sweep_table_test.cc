@@ -65,7 +65,7 @@ TEST(SweepTableTest, TheMarkdownShowsTextOfOtherSourcesAndInterpretsNoneOfIt) {
   outcomes[0].status = TrialStatus::kFailed;
   outcomes[0].code = "DATA_LOSS";
   outcomes[0].sentence = "<script>alert(1)</script> ![a](http://x.y/z) www.x.y\n# b\x1b[2J";
-  const std::string text = MarkdownOf(MakeTable(plan, outcomes));
+  const std::string text = ToMarkdown(MakeTable(plan, outcomes));
   EXPECT_THAT(
       text, HasSubstr("| DATA_LOSS: &lt;script&gt;alert(1)&lt;/script&gt; !\\[a\\](http&#58;//x.y/z) www&#46;x.y\\\\n# "
                       "b\\\\x1b\\[2J |\n"));
@@ -88,7 +88,7 @@ TEST(SweepTableTest, PairsBySeedDecideWhatSeedsAloneCanNot) {
   EXPECT_EQ(row.seeds_paired, 3);
   EXPECT_GT(row.seeds_unpaired, 100'000);
   EXPECT_EQ(table.variants[0].interquartile_mean, 300);
-  EXPECT_THAT(MarkdownOf(table), HasSubstr("- b is better than a by 1.2 (95%: 1.004 to 1.396, 5 seeds)\n"));
+  EXPECT_THAT(ToMarkdown(table), HasSubstr("- b is better than a by 1.2 (95%: 1.004 to 1.396, 5 seeds)\n"));
 }
 
 TEST(SweepTableTest, LessIsBetterWhereTheFileSaysSo) {
@@ -97,7 +97,7 @@ TEST(SweepTableTest, LessIsBetterWhereTheFileSaysSo) {
   const SweepTable table = MakeTable(plan, Outcomes());
   EXPECT_EQ(table.comparisons[0].better, Verdict::kFirst);
   EXPECT_EQ(table.comparisons[0].improvement, 0.4);
-  EXPECT_THAT(MarkdownOf(table), HasSubstr("- a is better than b by 1.2 (95%: 1.004 to 1.396, 5 seeds)\n"));
+  EXPECT_THAT(ToMarkdown(table), HasSubstr("- a is better than b by 1.2 (95%: 1.004 to 1.396, 5 seeds)\n"));
 }
 
 TEST(SweepTableTest, OnlySharedSeedsArePaired) {
@@ -118,7 +118,7 @@ TEST(SweepTableTest, OtherProblemsMetricsAndLoneSeedsAreNotCompared) {
   plan = TwoVariants();
   for (size_t i = 5; i < 10; ++i) plan.trials[i].seed += 100;
   EXPECT_TRUE(MakeTable(plan, Outcomes()).comparisons.empty());
-  EXPECT_THAT(MarkdownOf(MakeTable(plan, Outcomes())), HasSubstr("No two variants share a seed"));
+  EXPECT_THAT(ToMarkdown(MakeTable(plan, Outcomes())), HasSubstr("No two variants share a seed"));
 }
 
 TEST(SweepTableTest, AFailureIsARowWithoutAScore) {
@@ -127,7 +127,7 @@ TEST(SweepTableTest, AFailureIsARowWithoutAScore) {
   const SweepTable table = MakeTable(TwoVariants(), outcomes);
   EXPECT_EQ(table.comparisons[0].paired.n, 4);
   EXPECT_EQ(table.variants[1].failed, 1);
-  EXPECT_THAT(CsvOf(table),
+  EXPECT_THAT(ToCsv(table),
               HasSubstr("7-b-seed3,b,3,\"\"\"b\"\"\",3,failed,DATA_LOSS,\"it says \"\"no\"\", twice\",0,,,,\n"));
 }
 
@@ -182,7 +182,7 @@ TEST(SweepTableTest, OfManyVariantsEachIsComparedWithTheBestAndOfManyValuesWithT
   const auto [plan, outcomes] = Large(200, 5);
   int64_t calls = 0;
   const SweepTable table = MakeTable(plan, outcomes, [&](absl::string_view, int64_t, int64_t) { ++calls; });
-  const std::string markdown = MarkdownOf(table);
+  const std::string markdown = ToMarkdown(table);
   EXPECT_EQ(table.variants.size(), 200u);
   EXPECT_EQ(table.comparisons.size(), 199u);
   EXPECT_EQ(table.pairs, 199 * 200 / 2);
@@ -221,7 +221,7 @@ TEST(SweepTableTest, TheKeysInWhichVariantsDifferAreListedWhetherTheFileVariesTh
   EXPECT_EQ(table.keys[0].key, "algorithm.beta");
   EXPECT_EQ(table.keys[0].value, "-1.0") << "its default";
   EXPECT_EQ(table.keys[2].value, "0.05");
-  const std::string markdown = MarkdownOf(table);
+  const std::string markdown = ToMarkdown(table);
   EXPECT_THAT(markdown, HasSubstr("| variant | algorithm.beta \\* | algorithm.name |\n|---|---|---|\n"
                                   "| a | -1.0 | \"a\" |\n| b | 0.05 | \"b\" |\n"));
   EXPECT_THAT(markdown, HasSubstr("\n\\* The sweep's file does not vary this key"));
@@ -239,7 +239,7 @@ TEST(SweepTableTest, EqualDifferencesOfTwoSeedsDecideNothing) {
   const SweepTable table = MakeTable(TwoVariants(), outcomes);
   EXPECT_EQ(table.comparisons[0].better, Verdict::kUndecided);
   EXPECT_EQ(table.comparisons[0].adjusted_p, 0.5);
-  EXPECT_THAT(MarkdownOf(table), HasSubstr("- b - a: 0.25 (95%: -, 2 seeds)\n"));
+  EXPECT_THAT(ToMarkdown(table), HasSubstr("- b - a: 0.25 (95%: -, 2 seeds)\n"));
 }
 
 TEST(SweepTableTest, TheFileHoldsTheTables) {
@@ -268,7 +268,7 @@ TEST(SweepTableTest, TheFileHoldsTheTables) {
               StatusIs(absl::StatusCode::kDataLoss, ::testing::_));
 }
 
-TEST(StoredPlanTest, ADamagedPlanIsRefused) {
+TEST(StoredPlanTest, ACorruptedPlanIsRejected) {
   const std::string text = PlanText(TwoVariants());
   ASSERT_OK(ParsePlan(text));
   EXPECT_THAT(ParsePlan(text.substr(0, 100)), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("the plan is damaged")));
@@ -297,7 +297,7 @@ TEST(TrialOutcomeTest, AFailureNamesNeitherRankNorFolder) {
 }
 
 // A failed trial has no run: one of the two was put there.
-TEST(TrialOutcomeTest, AFailureBesideARunIsDamage) {
+TEST(TrialOutcomeTest, AFailureBesideARunIsCorruption) {
   const std::string directory = absl::StrCat(::testing::TempDir(), "/sweep/trials/03-a");
   FileSystem& files = PosixFileSystem();
   ASSERT_OK(WriteFailure(files, directory, absl::DataLossError("x")));
@@ -354,7 +354,7 @@ TEST(TrialOutcomeTest, SummariesAreOfTrainingSteps) {
   EXPECT_EQ(summaries[1].tail, 10.5) << "the last tenth of 11 values are two";
 }
 
-TEST(TrialOutcomeTest, AStreamThatIsNotOfMetricsIsDamage) {
+TEST(TrialOutcomeTest, AStreamThatIsNotOfMetricsIsCorruption) {
   const StreamTable others[] = {
       StreamTable(rl::RecordStream("metrics", {StringColumn("name"), ScalarColumn("values", DType::kF64)})),
       StreamTable(rl::RecordStream("metrics", {StringColumn("name"), ScalarColumn("value", DType::kI64)})),

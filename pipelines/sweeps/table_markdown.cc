@@ -292,7 +292,7 @@ std::string SeedsNeededMarkdown(const SweepTable& table) {
   return text;
 }
 
-std::string MarkdownOf(const SweepTable& table) {
+std::string ToMarkdown(const SweepTable& table) {
   int64_t failed = 0;
   for (const TrialOutcome& outcome : table.outcomes) failed += outcome.status == TrialStatus::kFailed ? 1 : 0;
   const int64_t compared = static_cast<int64_t>(table.comparisons.size());

@@ -10,7 +10,7 @@ namespace reprise {
 // Returns sweep.md, for people: the comparisons in sentences, the differences that the seeds can not tell apart, how
 // many seeds a decision needs paired and unpaired, the variants and the trials. Of very many comparisons it shows those
 // with the least adjusted p; sweep.h5 has all. Pure.
-std::string MarkdownOf(const SweepTable& table);
+std::string ToMarkdown(const SweepTable& table);
 
 // Returns one sentence about a comparison: "rloo is better than grpo by 0.0312 (95%: 0.0101 to 0.0523, 5 seeds)". Pure.
 std::string VerdictSentence(const SweepTable& table, const ComparisonRow& row);

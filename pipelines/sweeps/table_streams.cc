@@ -172,12 +172,12 @@ std::string NumberText(double value) { return config::Literal(config::Value(valu
 
 }  // namespace
 
-std::vector<StreamTable> StreamsOf(const SweepTable& table) {
+std::vector<StreamTable> ToStreams(const SweepTable& table) {
   return {ComparisonStream(table), EffectStream(table), KeyStream(table),    MetricStream(table),
           SettingStream(table),    TrialStream(table),  VariantStream(table)};
 }
 
-std::string CsvOf(const SweepTable& table) {
+std::string ToCsv(const SweepTable& table) {
   std::set<std::string> metrics;
   for (const TrialOutcome& outcome : table.outcomes) {
     for (const MetricSummary& metric : outcome.metrics) metrics.insert(metric.name);

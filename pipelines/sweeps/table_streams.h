@@ -12,10 +12,10 @@
 namespace reprise {
 
 // Returns the tables of sweep.h5, which FORMAT.md describes, sorted by name.
-std::vector<StreamTable> StreamsOf(const SweepTable& table);
+std::vector<StreamTable> ToStreams(const SweepTable& table);
 
 // Returns sweep.csv: a line for each trial, with its settings and the last value of each metric (RFC 4180).
-std::string CsvOf(const SweepTable& table);
+std::string ToCsv(const SweepTable& table);
 
 }  // namespace reprise
 

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int64_t kMostFailureBytes = int64_t{1} << 20;
 
-MetricSummary SummaryOf(const std::string& name, const std::vector<double>& values) {
+MetricSummary SummarizeMetric(const std::string& name, const std::vector<double>& values) {
   MetricSummary summary = {.name = name,
                            .count = static_cast<int64_t>(values.size()),
                            .first = values.front(),
@@ -78,7 +78,7 @@ absl::StatusOr<TrialOutcome> DoneOutcome(FileSystem& files, const std::string& p
                           .run_digest = run.run_digest_hex(),
                           .file_sha256 = run.file_sha256_hex()};
   RETURN_IF_ERROR(CheckFiles(path, trial, run.header().external_files));
-  absl::StatusOr<TrialFacts> facts = FactsOf(run.config_text(), run.header().external_files, axes);
+  absl::StatusOr<TrialFacts> facts = ParseTrialFacts(run.config_text(), run.header().external_files, axes);
   if (!facts.ok()) return WithContext(facts.status(), path);
   outcome.facts = *std::move(facts);
   absl::StatusOr<StreamTable> metrics = run.ReadStream("metrics");
@@ -233,7 +233,7 @@ absl::StatusOr<std::vector<MetricSummary>> Summarize(const StreamTable& metrics)
     values[std::string(metrics.String(name, row))].push_back(metrics.Values<double>(value)[row]);
   }
   std::vector<MetricSummary> summaries;
-  for (const auto& [metric, of_metric] : values) summaries.push_back(SummaryOf(metric, of_metric));
+  for (const auto& [metric, of_metric] : values) summaries.push_back(SummarizeMetric(metric, of_metric));
   return summaries;
 }
 

@@ -133,15 +133,16 @@ struct InitialLayouts {
   FlatLayout stored, taken;
 };
 
-absl::StatusOr<InitialLayouts> LayoutsOf(const rl::Config& stored_config, rl::Config config, const rl::Policy& policy) {
+absl::StatusOr<InitialLayouts> ReadLayouts(const rl::Config& stored_config, rl::Config config,
+                                           const rl::Policy& policy) {
   config.algorithm = stored_config.algorithm;
   ASSIGN_OR_RETURN(const FlatLayout stored, rl::KindOf(config).layout(config));
-  const bool same = rl::TensorNamesOf(stored) == rl::TensorNamesOf(policy.layout());
+  const bool same = rl::ListTensorNames(stored) == rl::ListTensorNames(policy.layout());
   return InitialLayouts{stored, same ? stored : policy.FrozenLayout()};
 }
 
 // A model directory is no run: its weights are those of model.path.
-absl::Status RefuseModelDirectory(const std::string& text, const rl::Config& config) {
+absl::Status RejectModelDirectory(const std::string& text, const rl::Config& config) {
   const auto has = [&](absl::string_view file) { return PosixFileSystem().Stat(JoinPath(text, file)).ok(); };
   if (!has("config.json") || has("run.h5") || has("epochs")) return absl::OkStatus();
   const bool takes_models = rl::Traits(config).has_language_model;
@@ -179,7 +180,7 @@ absl::Status TakeAdapters(const std::string& text, const rl::Config& config, rl:
 
 absl::Status TakeInitialWeights(const std::string& text, const rl::Config& config, rl::RunParts* parts) {
   if (HasAdapters(text)) return TakeAdapters(text, config, parts);
-  RETURN_IF_ERROR(RefuseModelDirectory(text, config));
+  RETURN_IF_ERROR(RejectModelDirectory(text, config));
   ASSIGN_OR_RETURN(const Place place, ParsePlace(text));
   ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(place.path));
   ASSIGN_OR_RETURN(const std::vector<std::string> unknown, InterpretWeights(place.path, &run));
@@ -195,7 +196,7 @@ absl::Status TakeInitialWeights(const std::string& text, const rl::Config& confi
     return absl::FailedPreconditionError(absl::StrCat("--init-from ", text, ": that run has run.workload ",
                                                       run.config.run.workload, ", this one ", config.run.workload));
   }
-  ASSIGN_OR_RETURN(const InitialLayouts layouts, LayoutsOf(run.config, config, parts->workload->policy()));
+  ASSIGN_OR_RETURN(const InitialLayouts layouts, ReadLayouts(run.config, config, parts->workload->policy()));
   const StepChoice choice = {place.step > 0 ? absl::StrCat(place.step) : ""};
   absl::StatusOr<ChosenWeights> chosen = ReadChosenWeights(choice, layouts.stored, &run);
   if (absl::IsFailedPrecondition(chosen.status())) {

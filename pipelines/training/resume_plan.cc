@@ -23,7 +23,7 @@ namespace {
 absl::StatusOr<bool> EndedEarly(const std::string& directory, const rl::Config& config) {
   if (!rl::MayEndEarly(config)) return false;
   ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(JoinPath(directory, "run.h5")));
-  return !run.steps.empty() && rl::EndsRunEarly(config, rl::ResultsOf(run.steps.back()));
+  return !run.steps.empty() && rl::EndsRunEarly(config, rl::ReadResults(run.steps.back()));
 }
 
 std::string OrNone(const std::string& value) { return value.empty() ? "nothing" : value; }
@@ -55,7 +55,7 @@ absl::StatusOr<ResumePlan> PlanResume(FileSystem& files, const std::string& dire
                                "remove it"));
   }
   if (found.stage == RunStage::kClaimed) return plan;
-  absl::StatusOr<rl::Config> stored = StoredConfigOf(found.header.config_text);
+  absl::StatusOr<rl::Config> stored = ParseStoredConfig(found.header.config_text);
   if (!stored.ok()) return WithContext(stored.status(), directory);
   plan.last_step = std::max<int64_t>(found.last_step, 0);
   if (plan.config.run.extended_at.empty()) plan.config.run.extended_at = stored->run.extended_at;

@@ -37,7 +37,7 @@ absl::StatusOr<Piece> OpenPiece(FileSystem& files, const std::string& directory,
   return Piece{std::move(reader), *std::move(steps)};
 }
 
-int64_t NumberOf(const rl::Config& config, const rl::StepTables& step) {
+int64_t StateNumber(const rl::Config& config, const rl::StepTables& step) {
   return rl::ArtifactStep(config, step.phase, step.step);
 }
 
@@ -108,7 +108,7 @@ absl::StatusOr<std::vector<StepRange>> ReadProgress(FileSystem& files, const std
   for (const std::string& name : names) {
     ASSIGN_OR_RETURN(Piece piece, OpenPiece(files, directory, name, config));
     for (rl::StepTables& step : piece.steps) {
-      const int64_t number = NumberOf(config, step);
+      const int64_t number = StateNumber(config, step);
       const int64_t next = taken->progress.empty() ? 1 : rl::NextNumber(config, taken->progress.back());
       if (number != next) {
         return absl::DataLossError(absl::StrCat(JoinPath(directory, name), ": its step number ", number,
@@ -116,7 +116,7 @@ absl::StatusOr<std::vector<StepRange>> ReadProgress(FileSystem& files, const std
       }
       resume_point.committed = number;
       resume_point.step_file = name;
-      taken->progress.push_back(rl::ResultsOf(rl::WithoutDigests(std::move(step))));
+      taken->progress.push_back(rl::ReadResults(rl::WithoutDigests(std::move(step))));
     }
     ranges.push_back({resume_point.committed, name});
     if (taken->progress.empty()) continue;
@@ -129,12 +129,12 @@ absl::StatusOr<std::vector<StepRange>> ReadProgress(FileSystem& files, const std
   return ranges;
 }
 
-// A warm-up that converges leaves a gap in the numbers of the steps.
+// An SFT phase that converges leaves a gap in the numbers of the steps.
 NextStepAfter NextStepIn(FileSystem& files, const std::string& directory, const rl::Config& config) {
-  if (!rl::Traits(config).trends(config).warm_up) return nullptr;
+  if (!rl::Traits(config).trends(config).sft) return nullptr;
   return [&files, directory, config](const std::string& segment) -> absl::StatusOr<int64_t> {
     ASSIGN_OR_RETURN(const Piece piece, OpenPiece(files, directory, segment, config));
-    return piece.steps.empty() ? 0 : rl::NextNumber(config, rl::ResultsOf(piece.steps.back()));
+    return piece.steps.empty() ? 0 : rl::NextNumber(config, rl::ReadResults(piece.steps.back()));
   };
 }
 
@@ -162,7 +162,7 @@ absl::StatusOr<std::vector<StepRange>> ResumeUnfinished(FileSystem& files, const
   absl::StatusOr<RunWriter> writer =
       plan.stage == RunStage::kFinished
           ? RewriteRun(files, directory, plan, parts)
-          : RunWriter::Resume(files, directory, plan.header, rl::WriterOptionsOf(plan.config),
+          : RunWriter::Resume(files, directory, plan.header, rl::MakeRunWriterOptions(plan.config),
                               NextStepIn(files, directory, plan.config));
   RETURN_IF_ERROR(writer.status());
   taken->writer = std::make_unique<RunWriter>(*std::move(writer));
@@ -234,7 +234,7 @@ absl::StatusOr<std::vector<rl::StepTables>> ReadPieces(FileSystem& files, const 
   for (const std::string& name : resume_point.pieces) {
     ASSIGN_OR_RETURN(Piece piece, OpenPiece(files, directory, name, config));
     for (rl::StepTables& step : piece.steps) {
-      if (NumberOf(config, step) > resume_point.state) all.push_back(std::move(step));
+      if (StateNumber(config, step) > resume_point.state) all.push_back(std::move(step));
     }
   }
   return all;

@@ -41,7 +41,7 @@ absl::Status CopySteps(const StoredRun& run, const rl::Config& config, RunWriter
   for (const rl::StepTables& step : run.steps) {
     const int64_t number = rl::ArtifactStep(config, step.phase, step.step);
     const bool has_digests =
-        rl::HasDigests(config, step.phase, step.step) || rl::EndsWarmUpEarly(config, rl::ResultsOf(step));
+        rl::HasDigests(config, step.phase, step.step) || rl::EndsSftEarly(config, rl::ReadResults(step));
     RETURN_IF_ERROR(writer.CommitStep(number, has_digests ? step.tables : rl::WithoutDigests(step).tables));
     if (!rl::HasCheckpoint(config, step.phase, step.step)) continue;
     ASSIGN_OR_RETURN(const bool has_checkpoint, CopyCheckpoint(*run.reader, number, writer));
@@ -61,7 +61,7 @@ absl::Status SaveLastState(FileSystem& files, const std::string& directory, cons
   const rl::StepTables& last = run.steps.back();
   const rl::Policy& policy = parts.workload->policy();
   const FlatLayout& layout = policy.layout();
-  ASSIGN_OR_RETURN(const rl::Choices choices, rl::ChoicesOf(plan.config));
+  ASSIGN_OR_RETURN(const rl::Choices choices, rl::ResolveChoices(plan.config));
   const bool needs_reference = rl::NeedsReference(choices.algorithm);
   if (!rl::CheckpointsAreStates(plan.config, choices)) return absl::OkStatus();
   const absl::StatusOr<rl::LearnerState> state = rl::StateOfCheckpoint(*run.reader, plan.config, last, layout);
@@ -102,7 +102,7 @@ absl::StatusOr<RunWriter> RewriteRun(FileSystem& files, const std::string& direc
   RETURN_IF_ERROR(opened.status());
   const StoredRun& run = *opened;
   ASSIGN_OR_RETURN(RunWriter writer,
-                   RunWriter::Rewrite(files, directory, plan.header, rl::WriterOptionsOf(plan.config)));
+                   RunWriter::Rewrite(files, directory, plan.header, rl::MakeRunWriterOptions(plan.config)));
   RETURN_IF_ERROR(CopySteps(run, plan.config, writer));
   if (!(run.reader->header() == plan.header)) {  // states belong to the finished run
     RETURN_IF_ERROR(RetireStates(files, directory, 0, [&writer] { return writer.Flush(); }));

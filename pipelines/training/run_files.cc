@@ -74,7 +74,7 @@ std::string RunFiles::MetricsJson(const rl::StepResults& step, std::optional<dou
   nlohmann::ordered_json line;
   line["phase"] = PhaseName(step.phase);
   line["step"] = step.step;
-  line["global_step"] = step.phase == rl::Phase::kWarmUp ? step.step : warm_up_steps_ + step.step;
+  line["global_step"] = step.phase == rl::Phase::kSft ? step.step : sft_steps_ + step.step;
   if (step_time) {
     line["step_time"] = *step_time;
     line["seconds"] = seconds_ += *step_time;
@@ -83,10 +83,10 @@ std::string RunFiles::MetricsJson(const rl::StepResults& step, std::optional<dou
   return line.dump();
 }
 
-absl::StatusOr<RunFiles> RunFiles::Create(FileSystem& files, const std::string& directory, int64_t warm_up_steps,
+absl::StatusOr<RunFiles> RunFiles::Create(FileSystem& files, const std::string& directory, int64_t sft_steps,
                                           const std::vector<rl::StepResults>& before, std::function<double()> clock) {
   RunFiles result;
-  result.warm_up_steps_ = warm_up_steps;
+  result.sft_steps_ = sft_steps;
   const std::string execution = JoinPath(directory, "execution.jsonl");
   RETURN_IF_ERROR(CheckIsNoLink(execution));
   ASSIGN_OR_RETURN(const StepTimes times, ReadStepTimes(files, execution));

@@ -25,7 +25,7 @@ class RunFiles {
   // DIRECTORY/execution.jsonl, which has their durations and, as it names hosts, is readable by its owner only. Hard
   // links to either are not changed; FailedPrecondition if execution.jsonl is a symbolic one. `clock`: seconds from any
   // origin.
-  static absl::StatusOr<RunFiles> Create(FileSystem& files, const std::string& directory, int64_t warm_up_steps,
+  static absl::StatusOr<RunFiles> Create(FileSystem& files, const std::string& directory, int64_t sft_steps,
                                          const std::vector<rl::StepResults>& before, std::function<double()> clock);
 
   // Writes this process's first line in execution.jsonl: start time (UTC), host, ranks, threads, instruction set,
@@ -46,7 +46,7 @@ class RunFiles {
 
   std::function<double()> clock_;
   double last_ = 0, seconds_ = 0;
-  int64_t warm_up_steps_ = 0;
+  int64_t sft_steps_ = 0;
 };
 
 }  // namespace reprise

@@ -46,14 +46,14 @@ TrainObserver::TrainObserver(const rl::Config& config, ShownSteps shown, RunFile
       last_completions_(-std::numeric_limits<double>::infinity()),
       files_(std::move(files)),
       logger_(logger),
-      progress_({first_step, config.warm_up.steps + config.run.steps, config.execution.log_every}, &logger, Seconds) {
+      progress_({first_step, config.sft.steps + config.run.steps, config.execution.log_every}, &logger, Seconds) {
   for (const rl::StepResults& step : before) {
     if (step.phase == rl::Phase::kTraining) rewards_.push_back(ScoredReward(step));
   }
 }
 
 absl::Status TrainObserver::Record(const rl::StepTables& step) {
-  const rl::StepResults results = rl::ResultsOf(step);
+  const rl::StepResults results = rl::ReadResults(step);
   Show(results, /*again=*/false);
   if (step.phase == rl::Phase::kTraining) {
     rewards_.push_back(ScoredReward(results));
@@ -68,10 +68,10 @@ absl::Status TrainObserver::Record(const rl::StepTables& step) {
 
 void TrainObserver::WatchRewards(const rl::StepResults& step) {
   constexpr int64_t kSteps = 10;
-  const bool equal = config_.rollout.num_generations > 1 && MetricOf(step, "frac_reward_zero_std") == 1;
+  const bool equal = config_.rollout.num_generations > 1 && GetMetric(step, "frac_reward_zero_std") == 1;
   steps_of_equal_rewards_ = equal ? steps_of_equal_rewards_ + 1 : 0;
   if (steps_of_equal_rewards_ != kSteps) return;
-  if (MetricOf(step, "frac_unscorable") == 1) {
+  if (GetMetric(step, "frac_unscorable") == 1) {
     logger_.Warning(absl::StrFormat(
         "for %d steps no completion could be scored (the external process replied null for each), so nothing is "
         "learned",
@@ -81,16 +81,16 @@ void TrainObserver::WatchRewards(const rl::StepResults& step) {
   const bool has_parts = rl::Traits(config_).has_completions;
   logger_.Warning(absl::StrFormat(
       "for %d steps all %s of every prompt have had equal rewards (the last mean: %.3f), so none is better than "
-      "another and nothing is learned from them; where the task is too hard, easier problems, a longer warm-up "
-      "(warm_up.steps), more samples of a prompt (rollout.num_generations)%s a higher rollout.temperature%s usually "
+      "another and nothing is learned from them; where the task is too hard, easier problems, a longer SFT phase "
+      "(sft.steps), more samples of a prompt (rollout.num_generations)%s a higher rollout.temperature%s usually "
       "help; where it is too easy, harder problems",
-      kSteps, has_parts ? "completions" : "episodes", MetricOf(step, "reward"), has_parts ? "," : " or",
+      kSteps, has_parts ? "completions" : "episodes", GetMetric(step, "reward"), has_parts ? "," : " or",
       has_parts ? " or a reward for a part of the answer (algorithm.reward \"exact_match character_match\")" : ""));
 }
 
 void TrainObserver::WatchAnomalies(const rl::StepResults& step) {
   if (!config_.algorithm.diagnostics) return;
-  for (const rl::Anomaly& anomaly : rl::AnomaliesOf(step.metrics)) {
+  for (const rl::Anomaly& anomaly : rl::FindAnomalies(step.metrics)) {
     if (!seen_anomalies_.insert(anomaly.kind).second) continue;
     logger_.Warning(absl::StrCat(rl::AnomalyName(anomaly.kind), ": after step ", step.step, " ", rl::Describe(anomaly),
                                  " (later steps are not reported)"));
@@ -102,7 +102,7 @@ absl::Status TrainObserver::ShowCompletions(const rl::StepTables& step) {
   if (!config_.execution.log_completions) return absl::OkStatus();
   const double now = Seconds();
   const int64_t log_every = config_.execution.log_every;
-  const int64_t number = config_.warm_up.steps + step.step;
+  const int64_t number = config_.sft.steps + step.step;
   const bool is_due = log_every > 0 ? number % log_every == 0 : now - last_completions_ >= kSecondsBetween;
   if (!is_due) return absl::OkStatus();
   last_completions_ = now;
@@ -113,18 +113,18 @@ absl::Status TrainObserver::ShowCompletions(const rl::StepTables& step) {
   return absl::OkStatus();
 }
 
-void TrainObserver::Recall(const rl::StepTables& step) { Show(rl::ResultsOf(step), /*again=*/true); }
+void TrainObserver::Recall(const rl::StepTables& step) { Show(rl::ReadResults(step), /*again=*/true); }
 
 void TrainObserver::Show(const rl::StepResults& step, bool again) {
-  const bool warm_up = step.phase == rl::Phase::kWarmUp;
-  std::string detail = warm_up ? absl::StrFormat("warm-up loss %.3f", MetricOf(step, "loss")) : ScoredRewardText(step);
+  const bool sft = step.phase == rl::Phase::kSft;
+  std::string detail = sft ? absl::StrFormat("SFT loss %.3f", GetMetric(step, "loss")) : ScoredRewardText(step);
   detail += EvaluationText(step, shown_.are_held_out);
-  if (const double best = MetricOf(step, "eval_best_step"); best > 0) {
+  if (const double best = GetMetric(step, "eval_best_step"); best > 0) {
     best_evaluation_ = absl::StrFormat("%s %.3f after step %.0f", config_.evaluation.metric_for_best_model,
-                                       MetricOf(step, "eval_best"), best);
+                                       GetMetric(step, "eval_best"), best);
   }
   if (again) detail += " (as committed)";
-  progress_.Update(warm_up ? step.step : config_.warm_up.steps + step.step, detail);
+  progress_.Update(sft ? step.step : config_.sft.steps + step.step, detail);
 }
 
 }  // namespace reprise

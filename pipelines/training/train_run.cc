@@ -177,11 +177,10 @@ absl::Status Training::TakeWeights() {
   if (request_.init_from.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(AgreeOk(comm_, TakeInitialWeights(request_.init_from, config_, &parts_)));
   RETURN_IF_ERROR(AgreeOnInitialWeights(comm_, parts_));
-  const int64_t warm_up = config_.warm_up.steps;
-  if (is_root_ && !request_.check && !request_.resume && warm_up > 0) {
-    logger_.Info(absl::StrCat("the warm-up of ", warm_up, warm_up == 1 ? " step" : " steps",
-                              " is done on the weights of ", request_.init_from,
-                              " as well; --set warm_up.steps=0 skips it"));
+  const int64_t sft = config_.sft.steps;
+  if (is_root_ && !request_.check && !request_.resume && sft > 0) {
+    logger_.Info(absl::StrCat("the SFT phase of ", sft, sft == 1 ? " step" : " steps", " is done on the weights of ",
+                              request_.init_from, " as well; --set sft.steps=0 skips it"));
   }
   return absl::OkStatus();
 }
@@ -220,7 +219,7 @@ absl::StatusOr<ResumePlan> Training::Plan() const {
 
 // Called on rank 0 only.
 void Training::WarnOfEarlierStop() const {
-  const int64_t last = plan_.last_step - plan_.config.warm_up.steps;
+  const int64_t last = plan_.last_step - plan_.config.sft.steps;
   const bool is_not_extended = plan_.is_done && plan_.config.run.steps < config_.run.steps;
   if (request_.stop_after_step == 0 || request_.stop_after_step > last) return;
   if (request_.stop_after_step == last && !is_not_extended) return;
@@ -276,7 +275,7 @@ bool Training::HoldsOut() const {
 absl::Status Training::StartOutput() {
   if (plan_.stage == RunStage::kNone) {
     ASSIGN_OR_RETURN(RunWriter writer,
-                     RunWriter::Create(files_, request_.output, plan_.header, rl::WriterOptionsOf(plan_.config)));
+                     RunWriter::Create(files_, request_.output, plan_.header, rl::MakeRunWriterOptions(plan_.config)));
     run_.writer = std::make_unique<RunWriter>(std::move(writer));
     run_.resume_point.steps = plan_.config.run.steps;
     run_.resume_point.extended_at = plan_.config.run.extended_at;
@@ -285,7 +284,7 @@ absl::Status Training::StartOutput() {
   }
   const ResumePoint& resume_point = run_.resume_point;
   ASSIGN_OR_RETURN(RunFiles run_files,
-                   RunFiles::Create(files_, request_.output, config_.warm_up.steps, run_.progress, Seconds));
+                   RunFiles::Create(files_, request_.output, config_.sft.steps, run_.progress, Seconds));
   RETURN_IF_ERROR(
       run_files.DescribeExecution(comm_.size(), parts_.pool->threads(), resume_point.committed, absl::Now()));
   observer_ = std::make_unique<TrainObserver>(config_, ShownSteps{.as_json = request_.json, .are_held_out = HoldsOut()},
@@ -351,7 +350,7 @@ absl::Status Training::Train() {
 // Committed steps are always re-executed: a killed process may have committed the last one without its checkpoint.
 int64_t Training::StopAfterStep() const {
   if (request_.stop_after_step == 0) return 0;
-  return std::max(request_.stop_after_step, resume_point_.committed - config_.warm_up.steps);
+  return std::max(request_.stop_after_step, resume_point_.committed - config_.sft.steps);
 }
 
 // After an error, the steps that were complete are kept. If writing them was the error, another attempt changes
@@ -361,7 +360,7 @@ absl::Status Training::Steps(rl::Learner& learner) {
   if (status.ok() || run_.writer == nullptr || !run_.writer->Flush().ok()) return status;
   const int64_t kept = std::max<int64_t>(run_.writer->last_step(), 0);
   if (kept > 0) {
-    logger_.Info(absl::StrCat("steps 1 to ", kept, " (warm-up included) are stored; --resume continues after them"));
+    logger_.Info(absl::StrCat("steps 1 to ", kept, " (SFT phase included) are stored; --resume continues after them"));
   }
   return status;
 }
@@ -378,7 +377,7 @@ absl::StatusOr<TrainResult> Training::End() {
   RETURN_IF_ERROR(observer_->Finish(counts_));
   if (!is_complete_ && !is_stopped_) {
     return InterruptedError(absl::StrCat("a signal stopped the run after step ", steps_,
-                                         " (warm-up included); the same command with --resume continues it"));
+                                         " (SFT phase included); the same command with --resume continues it"));
   }
   for (const std::string& line : RewardCurve(observer_->rewards())) logger_.Info(line);
   if (const std::string& best = observer_->best_evaluation(); !best.empty()) {

@@ -27,7 +27,7 @@ TrainRequest SmallRequest(const std::string& name) {
   config.model.hidden_size = config.model.intermediate_size = 16;
   config.model.num_hidden_layers = 1;
   config.data.max_length = 3;
-  config.warm_up.steps = 1;
+  config.sft.steps = 1;
   config.rollout.prompts_per_step = 4;
   config.rollout.num_generations = 2;
   config.rollout.max_completion_length = 4;

@@ -16,12 +16,12 @@ namespace reprise {
 namespace {
 
 // "rank 1 (host node2, process 4711)".
-std::string NameOf(int rank, const RankFinding& finding) {
+std::string RankName(int rank, const RankFinding& finding) {
   if (!finding.last) return absl::StrCat("rank ", rank);
   return absl::StrFormat("rank %d (host %s, process %d)", rank, finding.last->host, finding.last->pid);
 }
 
-std::string PlaceOf(const RankFinding& finding) {
+std::string DescribePlace(const RankFinding& finding) {
   if (!finding.last) return "it has never been seen";
   const std::string phase = RunPhase::Unpack(finding.last->phase).text();
   if (finding.last->calls == 0) return absl::StrCat("it was last in ", phase);
@@ -52,7 +52,7 @@ std::vector<int> BehindOthers(const std::vector<RankFinding>& finding_R) {
 bool HasLeft(const RankFinding& finding) { return finding.last && finding.last->state == Heartbeat::kGone; }
 
 // Where ranks hang because others are not there, those are the cause. Empty where all ranks answer, or have left.
-std::string MissingSentence(const Trouble& trouble, const std::vector<RankFinding>& finding_R, double limit) {
+std::string DescribeSilentRank(const Hang& hang, const std::vector<RankFinding>& finding_R, double limit) {
   std::vector<int> silent, unseen;
   for (size_t rank = 0; rank < finding_R.size(); ++rank) {
     const RankFinding& finding = finding_R[rank];
@@ -64,52 +64,53 @@ std::string MissingSentence(const Trouble& trouble, const std::vector<RankFindin
   const std::vector<int>& missing = silent.empty() ? unseen : silent;
   if (missing.empty()) return "";
   const RankFinding& first = finding_R[missing[0]];
-  std::string sentence = absl::StrCat(
-      NameOf(missing[0], first), silent.empty() ? " was stopped before it gave a sign of life, or has not begun"
-                                                : absl::StrCat(" is stopped, or its host is lost; ", PlaceOf(first)));
+  std::string sentence =
+      absl::StrCat(RankName(missing[0], first),
+                   silent.empty() ? " was stopped before it gave a sign of life, or has not begun"
+                                  : absl::StrCat(" is stopped, or its host is lost; ", DescribePlace(first)));
   AppendOthers("so is", "so are", {missing.begin() + 1, missing.end()}, &sentence);
-  absl::StrAppendFormat(&sentence, "; the others have waited for %.1f s (limit %.0f s)", trouble.seconds, limit);
+  absl::StrAppendFormat(&sentence, "; the others have waited for %.1f s (limit %.0f s)", hang.seconds, limit);
   return sentence;
 }
 
-std::string HungSentence(const Trouble& trouble, const std::vector<RankFinding>& finding_R, double limit) {
-  if (std::string missing = MissingSentence(trouble, finding_R, limit); !missing.empty()) return missing;
+std::string DescribeStuckRank(const Hang& hang, const std::vector<RankFinding>& finding_R, double limit) {
+  if (std::string missing = DescribeSilentRank(hang, finding_R, limit); !missing.empty()) return missing;
   const std::vector<int> behind = BehindOthers(finding_R);
   const size_t answering =
       static_cast<size_t>(std::count_if(finding_R.begin(), finding_R.end(), [](const auto& f) { return f.answers; }));
-  const size_t first = behind.empty() ? static_cast<size_t>(trouble.rank) : static_cast<size_t>(behind[0]);
-  const std::string place = PlaceOf(finding_R[first]);
+  const size_t first = behind.empty() ? static_cast<size_t>(hang.rank) : static_cast<size_t>(behind[0]);
+  const std::string place = DescribePlace(finding_R[first]);
   if (behind.size() == answering && answering > 1) {
-    return absl::StrFormat("all ranks wait for each other, for %.1f s (limit %.0f s); of rank %d: %s", trouble.seconds,
+    return absl::StrFormat("all ranks wait for each other, for %.1f s (limit %.0f s); of rank %d: %s", hang.seconds,
                            limit, first, place);
   }
   std::string sentence =
       absl::StrFormat("%s hangs, without a sign of life for %.1f s (limit %.0f s); %s",
-                      NameOf(static_cast<int>(first), finding_R[first]), trouble.seconds, limit, place);
+                      RankName(static_cast<int>(first), finding_R[first]), hang.seconds, limit, place);
   AppendOthers("so does", "so do", {behind.begin() + (behind.empty() ? 0 : 1), behind.end()}, &sentence);
   return sentence;
 }
 
-std::string SentenceOf(const Trouble& trouble, const std::vector<RankFinding>& finding_R, double limit) {
-  if (trouble.kind == Trouble::kHung) return HungSentence(trouble, finding_R, limit);
-  const RankFinding& finding = finding_R[trouble.rank];
-  const std::string name = NameOf(trouble.rank, finding), place = PlaceOf(finding);
-  if (trouble.kind == Trouble::kDead) {
+std::string DescribeHang(const Hang& hang, const std::vector<RankFinding>& finding_R, double limit) {
+  if (hang.kind == Hang::kHung) return DescribeStuckRank(hang, finding_R, limit);
+  const RankFinding& finding = finding_R[hang.rank];
+  const std::string name = RankName(hang.rank, finding), place = DescribePlace(finding);
+  if (hang.kind == Hang::kDead) {
     return absl::StrFormat("%s was killed or has crashed; %s", name, place);
   }
   std::vector<int> others;
   for (size_t rank = 0; rank < finding_R.size(); ++rank) {
-    if (!finding_R[rank].answers && !HasLeft(finding_R[rank]) && static_cast<int>(rank) != trouble.rank) {
+    if (!finding_R[rank].answers && !HasLeft(finding_R[rank]) && static_cast<int>(rank) != hang.rank) {
       others.push_back(static_cast<int>(rank));
     }
   }
   std::string sentence = absl::StrFormat(
-      "%s is stopped, or its host is lost: it has given no sign of life for %.1f s; %s", name, trouble.seconds, place);
+      "%s is stopped, or its host is lost: it has given no sign of life for %.1f s; %s", name, hang.seconds, place);
   AppendOthers("so is", "so are", others, &sentence);
   return sentence;
 }
 
-std::string LineOf(int rank, const RankFinding& finding) {
+std::string DescribeRank(int rank, const RankFinding& finding) {
   if (!finding.last) return absl::StrFormat("rank %d: never seen\n", rank);
   if (HasLeft(finding)) return absl::StrFormat("rank %d: has left\n", rank);
   return absl::StrFormat(
@@ -121,15 +122,15 @@ std::string LineOf(int rank, const RankFinding& finding) {
 
 }  // namespace
 
-Alarm DescribeAlarm(const Trouble& trouble, const std::vector<RankFinding>& finding_R, int raised_by, double limit) {
+Alarm DescribeAlarm(const Hang& hang, const std::vector<RankFinding>& finding_R, int raised_by, double limit) {
   Alarm alarm;
   for (size_t rank = 0; rank < finding_R.size(); ++rank) {
     if (finding_R[rank].answers) alarm.answering_R.push_back(static_cast<int>(rank));
-    alarm.table += LineOf(static_cast<int>(rank), finding_R[rank]);
+    alarm.table += DescribeRank(static_cast<int>(rank), finding_R[rank]);
   }
   alarm.speaker = finding_R[0].answers ? 0 : raised_by;
-  alarm.is_death = trouble.kind == Trouble::kDead;
-  alarm.sentence = SentenceOf(trouble, finding_R, limit);
+  alarm.is_death = hang.kind == Hang::kDead;
+  alarm.sentence = DescribeHang(hang, finding_R, limit);
   return alarm;
 }
 

@@ -30,7 +30,7 @@ struct Alarm {
 };
 
 // `finding_R`: of all ranks; `limit`: in seconds, of the rank that raises the alarm.
-Alarm DescribeAlarm(const Trouble& trouble, const std::vector<RankFinding>& finding_R, int raised_by, double limit);
+Alarm DescribeAlarm(const Hang& hang, const std::vector<RankFinding>& finding_R, int raised_by, double limit);
 
 // Returns nothing for a text that is no alarm.
 std::optional<Alarm> DecodeAlarm(absl::string_view text);

@@ -26,7 +26,7 @@ std::vector<int> Judge::watched() const {
   return ranks;
 }
 
-std::optional<Trouble> Judge::Look(double now, const OwnSigns& own) {
+std::optional<Hang> Judge::CheckHeartbeats(double now, const OwnSigns& own) {
   const double passed = last_ < 0 ? 0 : now - last_;
   last_ = now;
   const double counted = std::min(passed, 2 * Tick());
@@ -38,12 +38,12 @@ std::optional<Trouble> Judge::Look(double now, const OwnSigns& own) {
     }
   }
   for (Peer& peer : peers_) {
-    if (const std::optional<Trouble> trouble = LookAt(now, &peer)) return trouble;
+    if (const std::optional<Hang> hang = CheckPeer(now, &peer)) return hang;
   }
-  return LookAtSelf(counted, own);
+  return CheckSelf(counted, own);
 }
 
-std::optional<Trouble> Judge::LookAt(double now, Peer* peer) {
+std::optional<Hang> Judge::CheckPeer(double now, Peer* peer) {
   if (peer->has_left) return std::nullopt;
   const std::optional<Heartbeat> heartbeat = read_(peer->rank);
   const bool is_gone = heartbeat && heartbeat->state == Heartbeat::kGone;
@@ -62,10 +62,10 @@ std::optional<Trouble> Judge::LookAt(double now, Peer* peer) {
   const double limit = peer->unsure > 0 ? most : std::clamp(5 * peer->longest, (1 - kMargin) * seconds_, most);
   const double silence = now - peer->seen;
   if (silence < limit) return std::nullopt;
-  return Trouble{Trouble::kSilent, peer->rank, silence};
+  return Hang{Hang::kSilent, peer->rank, silence};
 }
 
-std::optional<Trouble> Judge::LookAtSelf(double passed, const OwnSigns& own) {
+std::optional<Hang> Judge::CheckSelf(double passed, const OwnSigns& own) {
   const bool lives = own.active || own.phases != phases_ || own.calls != calls_;
   phases_ = own.phases;
   calls_ = own.calls;
@@ -73,7 +73,7 @@ std::optional<Trouble> Judge::LookAtSelf(double passed, const OwnSigns& own) {
   const double half = own.limit / 2;
   if (age_ > half && SomeoneIsBehind(own.calls)) age_ = half;
   if (age_ < own.limit - kMargin * seconds_) return std::nullopt;
-  return Trouble{Trouble::kHung, rank_, age_};
+  return Hang{Hang::kHung, rank_, age_};
 }
 
 bool Judge::IsBehind(int rank, int64_t calls) const {

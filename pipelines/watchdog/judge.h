@@ -25,10 +25,10 @@ struct OwnSigns {
   int64_t phases = 0;   // begun so far
   int64_t calls = 0;    // collectives started so far
   bool active = false;  // work was done since the last call
-  double limit = 0;     // LimitOf the current phase
+  double limit = 0;     // PhaseLimit the current phase
 };
 
-struct Trouble {
+struct Hang {
   enum Kind { kHung, kSilent, kDead };
   Kind kind = kHung;
   int rank = 0;
@@ -49,7 +49,7 @@ class Judge {
   std::vector<int> watched() const;
 
   // Called about every Tick() seconds. `now`: monotonic seconds. Returns what it found, if anything.
-  std::optional<Trouble> Look(double now, const OwnSigns& own);
+  std::optional<Hang> CheckHeartbeats(double now, const OwnSigns& own);
   double Tick() const { return seconds_ / 20; }
 
   // The time in which the judge was called often enough, in seconds: without suspensions of this process.
@@ -66,8 +66,8 @@ class Judge {
     bool has_left = false;
   };
 
-  std::optional<Trouble> LookAtSelf(double passed, const OwnSigns& own);
-  std::optional<Trouble> LookAt(double now, Peer* peer);
+  std::optional<Hang> CheckSelf(double passed, const OwnSigns& own);
+  std::optional<Hang> CheckPeer(double now, Peer* peer);
   bool IsBehind(int rank, int64_t calls) const;
   bool SomeoneIsBehind(int64_t calls);
 
@@ -75,7 +75,7 @@ class Judge {
   const int rank_, ranks_;
   ReadHeartbeat read_ = nullptr;
   std::vector<Peer> peers_;  // watched
-  double last_ = -1;         // when Look was last called; -1: never
+  double last_ = -1;         // when CheckHeartbeats was last called; -1: never
   double attended_ = 0;
   int64_t phases_ = 0, calls_ = 0;
   double age_ = 0;   // of this rank's last sign of life

@@ -22,7 +22,7 @@ using Behaviour = std::function<Doing(int rank, double now)>;
 
 struct Found {
   int by = 0;
-  Trouble trouble;
+  Hang hang;
   double at = 0;
 };
 
@@ -39,7 +39,7 @@ class Simulation {
     }
   }
 
-  // Runs until a judge finds trouble, or `end`.
+  // Runs until a judge finds hang, or `end`.
   std::optional<Found> Run(const Behaviour& behaviour, double end) {
     while (now_ < end) {
       now_ += judges_[0].Tick();
@@ -48,9 +48,9 @@ class Simulation {
         if (!doing.runs) continue;
         heartbeats_[rank].beat += 1;
         heartbeats_[rank].calls = doing.calls;
-        const auto trouble =
-            judges_[rank].Look(now_, {.phases = 1, .calls = doing.calls, .active = doing.active, .limit = kLimit});
-        if (trouble) return Found{static_cast<int>(rank), *trouble, now_};
+        const auto hang = judges_[rank].CheckHeartbeats(
+            now_, {.phases = 1, .calls = doing.calls, .active = doing.active, .limit = kLimit});
+        if (hang) return Found{static_cast<int>(rank), *hang, now_};
       }
     }
     return std::nullopt;
@@ -83,7 +83,7 @@ TEST(JudgeTest, FindsAnEndlessLoopWithinTheLimitAndBlamesTheRankItself) {
       1000);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->by, 2);
-  EXPECT_EQ(found->trouble.kind, Trouble::kHung);
+  EXPECT_EQ(found->hang.kind, Hang::kHung);
   EXPECT_GT(found->at, 100 + kLimit / 2);
   EXPECT_LE(found->at, 102 + kLimit);
 }
@@ -92,7 +92,7 @@ TEST(JudgeTest, FindsThatAllRanksWaitForEachOther) {
   Simulation world(3);
   const auto found = world.Run([](int, double now) { return now < 100 ? Working(now) : Doing{.calls = 34}; }, 1000);
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->trouble.kind, Trouble::kHung);
+  EXPECT_EQ(found->hang.kind, Hang::kHung);
   EXPECT_LE(found->at, 102 + kLimit);
 }
 
@@ -121,8 +121,8 @@ TEST(JudgeTest, FindsAStoppedRankWithinTenSecondsInAnyPhase) {
         },
         1000);
     ASSERT_TRUE(found.has_value());
-    EXPECT_EQ(found->trouble.kind, Trouble::kSilent);
-    EXPECT_EQ(found->trouble.rank, stopped);
+    EXPECT_EQ(found->hang.kind, Hang::kSilent);
+    EXPECT_EQ(found->hang.rank, stopped);
     EXPECT_LT(found->at, 108);
   }
 }
@@ -132,8 +132,8 @@ TEST(JudgeTest, FindsALostHostWhoseRanksWouldWatchEachOther) {
   const auto found = world.Run(
       [](int rank, double now) { return Doing{.calls = 1, .active = true, .runs = rank / 6 == 0 || now < 50}; }, 1000);
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->trouble.kind, Trouble::kSilent);
-  EXPECT_GE(found->trouble.rank, 6);
+  EXPECT_EQ(found->hang.kind, Hang::kSilent);
+  EXPECT_GE(found->hang.rank, 6);
 }
 
 TEST(JudgeTest, CountsNoTimeInWhichTheWholeJobWasSuspended) {

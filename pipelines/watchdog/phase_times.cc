@@ -15,7 +15,7 @@ constexpr int64_t kSamples = 20;  // fewer say little about a phase
 
 int RunPhase::index() const {
   if (kind != kStep) return kind;
-  return kStep + static_cast<int>(stage) + (of == rl::Phase::kWarmUp ? 0 : rl::kNumStepStages);
+  return kStep + static_cast<int>(stage) + (of == rl::Phase::kSft ? 0 : rl::kNumStepStages);
 }
 
 std::string RunPhase::text() const {
@@ -25,18 +25,18 @@ std::string RunPhase::text() const {
   if (kind == kPlan) return "the plan of the sweep";
   if (kind == kSweep) return "the trials of the sweep";
   if (kind == kEvaluate) return "the evaluation";
-  return absl::StrCat(rl::NameOf(stage), of == rl::Phase::kWarmUp ? " of warm-up step " : " of training step ", step);
+  return absl::StrCat(rl::NameOf(stage), of == rl::Phase::kSft ? " of SFT step " : " of training step ", step);
 }
 
 uint64_t RunPhase::Pack() const {
   return static_cast<uint64_t>(kind) | static_cast<uint64_t>(stage) << 3 |
-         (of == rl::Phase::kWarmUp ? uint64_t{0} : uint64_t{1}) << 6 | static_cast<uint64_t>(step) << 8;
+         (of == rl::Phase::kSft ? uint64_t{0} : uint64_t{1}) << 6 | static_cast<uint64_t>(step) << 8;
 }
 
 RunPhase RunPhase::Unpack(uint64_t word) {
   return {.kind = static_cast<Kind>(word & 7),
           .stage = static_cast<rl::StepStage>(word >> 3 & 7),
-          .of = (word >> 6 & 1) == 0 ? rl::Phase::kWarmUp : rl::Phase::kTraining,
+          .of = (word >> 6 & 1) == 0 ? rl::Phase::kSft : rl::Phase::kTraining,
           .step = static_cast<int64_t>(word >> 8)};
 }
 
@@ -62,7 +62,7 @@ double PhaseTimes::P99Seconds(int phase) const {
   return 0;
 }
 
-double LimitOf(const RunPhase& phase, bool is_writer, double seconds, const PhaseTimes& times) {
+double PhaseLimit(const RunPhase& phase, bool is_writer, double seconds, const PhaseTimes& times) {
   if (phase.kind == RunPhase::kPrepare) return 360 * seconds;
   if (phase.kind == RunPhase::kSweep) return std::numeric_limits<double>::infinity();
   if (phase.kind == RunPhase::kEvaluate) return 6 * seconds;

@@ -54,7 +54,7 @@ class PhaseTimes {
 // waits for disks have longer ones: six times `seconds` for a step's record, 60 times for a checkpoint, the start and
 // the end. kPlan: 60 times. kEvaluate: six times. kPrepare, before the ranks can see each other's phases: 360 times.
 // kSweep: infinite.
-double LimitOf(const RunPhase& phase, bool is_writer, double seconds, const PhaseTimes& times);
+double PhaseLimit(const RunPhase& phase, bool is_writer, double seconds, const PhaseTimes& times);
 
 }  // namespace reprise
 

@@ -74,7 +74,7 @@ std::string NameOfThread(pid_t thread) {
 // The first frames are the handler and the kernel's return from it; the next is the interrupted instruction.
 constexpr int kInterrupted = 2;
 
-std::string TextOf(const Slot& slot) {
+std::string FormatSlot(const Slot& slot) {
   std::string text;
   for (int i = kInterrupted; i < slot.count; ++i) {
     std::array<char, 512> name = {};
@@ -126,7 +126,7 @@ std::string StacksOfThisProcess(double seconds) {
   for (size_t i = 0; i < threads.size(); ++i) {
     absl::StrAppend(&text, "thread ", threads[i], " (", NameOfThread(threads[i]), "):\n");
     const bool answered = i < asked && slots[i].is_done.load(std::memory_order_acquire);
-    absl::StrAppend(&text, answered ? TextOf(slots[i]) : "  it does not answer\n");
+    absl::StrAppend(&text, answered ? FormatSlot(slots[i]) : "  it does not answer\n");
   }
   return text;
 }

@@ -77,12 +77,12 @@ class Watchdog::Watch {
       Observe();
       Publish();
       if (files_ && comm_.size() > 1) {
-        if (const std::optional<std::string> alarm = files_->ReadAlarm()) Obey(*alarm);
+        if (const std::optional<std::string> alarm = files_->ReadAlarm()) HandleAlarm(*alarm);
       }
-      std::optional<Trouble> trouble = judge_.Look(Seconds(), signs_);
-      if (dead && !HasLeft(*dead)) trouble = Trouble{Trouble::kDead, *dead, 0};
+      std::optional<Hang> hang = judge_.CheckHeartbeats(Seconds(), signs_);
+      if (dead && !HasLeft(*dead)) hang = Hang{Hang::kDead, *dead, 0};
       shared_.attended_ns.store(static_cast<int64_t>(judge_.attended() * 1e9), std::memory_order_relaxed);
-      if (trouble) Raise(*trouble);
+      if (hang) Raise(*hang);
     }
     if (files_ && comm_.size() > 1) {
       files_->Remove(own_.rank);
@@ -143,7 +143,7 @@ class Watchdog::Watch {
     const RunPhase phase = RunPhase::Unpack(own_.phase);
     // In a sweep, signs of life are for the watchdog of the team's run.
     signs_.active = phase.kind == RunPhase::kSweep || TakeActivity();
-    signs_.limit = LimitOf(phase, own_.rank == 0, seconds_, shared_.times);
+    signs_.limit = PhaseLimit(phase, own_.rank == 0, seconds_, shared_.times);
     ++own_.beat;
   }
 
@@ -182,12 +182,12 @@ class Watchdog::Watch {
   }
 
   // Reads all heartbeats, several times unless there is no time for it, to find out who answers.
-  std::vector<RankFinding> Survey(const Trouble& trouble) {
+  std::vector<RankFinding> Survey(const Hang& hang) {
     std::vector<RankFinding> finding_R(static_cast<size_t>(comm_.size()));
     finding_R[own_.rank] = {own_, true};
     if (!files_ || comm_.size() == 1) return finding_R;
     ReadAll(&finding_R);
-    if (trouble.kind == Trouble::kDead) {
+    if (hang.kind == Hang::kDead) {
       for (RankFinding& finding : finding_R) finding.answers = finding.last && finding.last->state != Heartbeat::kGone;
     }
     const auto all_answer = [&] {
@@ -195,30 +195,30 @@ class Watchdog::Watch {
                          [](const RankFinding& finding) { return finding.answers; });
     };
     // A busy machine may keep a rank from one heartbeat.
-    const int rounds = trouble.kind == Trouble::kDead ? 0 : trouble.kind == Trouble::kSilent ? 2 : 4;
+    const int rounds = hang.kind == Hang::kDead ? 0 : hang.kind == Hang::kSilent ? 2 : 4;
     for (int round = 0; round < rounds && !all_answer(); ++round) {
       Pause(judge_.Tick());
       Observe();
       Publish();
       ReadAll(&finding_R);
     }
-    if (trouble.rank != own_.rank) finding_R[trouble.rank].answers = false;
+    if (hang.rank != own_.rank) finding_R[hang.rank].answers = false;
     return finding_R;
   }
 
-  void Raise(const Trouble& trouble) {
-    const std::vector<RankFinding> finding_R = Survey(trouble);
+  void Raise(const Hang& hang) {
+    const std::vector<RankFinding> finding_R = Survey(hang);
     if (shared_.stop.load(std::memory_order_acquire)) return;  // this rank has just left the run
-    if (!files_) return Act(DescribeAlarm(trouble, {{own_, true}}, own_.rank, signs_.limit));
+    if (!files_) return Act(DescribeAlarm(hang, {{own_, true}}, own_.rank, signs_.limit));
     ::mkdir(directory_.c_str(), 0755);
-    const Alarm alarm = DescribeAlarm(trouble, finding_R, own_.rank, signs_.limit);
+    const Alarm alarm = DescribeAlarm(hang, finding_R, own_.rank, signs_.limit);
     if (files_->RaiseAlarm(alarm.Encode())) return Act(alarm);
     const std::optional<std::string> earlier = files_->ReadAlarm();
     const std::optional<Alarm> theirs = earlier ? DecodeAlarm(*earlier) : std::nullopt;
     Act(theirs ? *theirs : alarm);
   }
 
-  void Obey(const std::string& text) {
+  void HandleAlarm(const std::string& text) {
     if (const std::optional<Alarm> alarm = DecodeAlarm(text)) Act(*alarm);
   }
 

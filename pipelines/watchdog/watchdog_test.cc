@@ -119,7 +119,7 @@ TEST(PhaseTest, SurvivesPackingAndHasItsOwnTimes) {
     EXPECT_EQ(RunPhase::Unpack(phase.Pack()).text(), phase.text());
     indices.insert(phase.index());
   }
-  for (const rl::Phase of : {rl::Phase::kWarmUp, rl::Phase::kTraining}) {
+  for (const rl::Phase of : {rl::Phase::kSft, rl::Phase::kTraining}) {
     for (int stage = 0; stage < rl::kNumStepStages; ++stage) {
       const RunPhase phase = {RunPhase::kStep, static_cast<rl::StepStage>(stage), of, 1'000'000'007};
       EXPECT_EQ(RunPhase::Unpack(phase.Pack()).text(), phase.text());
@@ -133,22 +133,22 @@ TEST(PhaseTest, SurvivesPackingAndHasItsOwnTimes) {
 TEST(PhaseTest, LimitsFollowTheDurationsOfAPhase) {
   const RunPhase draw = {RunPhase::kStep, rl::StepStage::kDraw};
   PhaseTimes times;
-  EXPECT_EQ(LimitOf(draw, false, 10, times), 60);
+  EXPECT_EQ(PhaseLimit(draw, false, 10, times), 60);
   for (int i = 0; i < 19; ++i) times.Add(draw.index(), 1'000'000);
-  EXPECT_EQ(LimitOf(draw, false, 10, times), 60);
+  EXPECT_EQ(PhaseLimit(draw, false, 10, times), 60);
   times.Add(draw.index(), 1'000'000);
-  EXPECT_EQ(LimitOf(draw, false, 10, times), 10);
+  EXPECT_EQ(PhaseLimit(draw, false, 10, times), 10);
   for (int i = 0; i < 280; ++i) times.Add(draw.index(), 4'000'000'000);
   times.Add(draw.index(), 100'000'000'000);  // one of 301 does not matter
-  const double limit = LimitOf(draw, false, 10, times);
+  const double limit = PhaseLimit(draw, false, 10, times);
   EXPECT_GE(limit, 20);
   EXPECT_LE(limit, 25);
-  EXPECT_EQ(LimitOf({RunPhase::kStep, rl::StepStage::kSave}, true, 10, times), 600);
-  EXPECT_EQ(LimitOf({RunPhase::kStep, rl::StepStage::kCommit}, true, 10, times), 60);
-  EXPECT_EQ(LimitOf({.kind = RunPhase::kPrepare}, false, 10, times), 3600);
-  EXPECT_EQ(LimitOf({.kind = RunPhase::kPlan}, false, 10, times), 600);
-  EXPECT_EQ(LimitOf({.kind = RunPhase::kEvaluate}, true, 10, times), 60);
-  EXPECT_EQ(LimitOf({.kind = RunPhase::kSweep}, true, 10, times), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(PhaseLimit({RunPhase::kStep, rl::StepStage::kSave}, true, 10, times), 600);
+  EXPECT_EQ(PhaseLimit({RunPhase::kStep, rl::StepStage::kCommit}, true, 10, times), 60);
+  EXPECT_EQ(PhaseLimit({.kind = RunPhase::kPrepare}, false, 10, times), 3600);
+  EXPECT_EQ(PhaseLimit({.kind = RunPhase::kPlan}, false, 10, times), 600);
+  EXPECT_EQ(PhaseLimit({.kind = RunPhase::kEvaluate}, true, 10, times), 60);
+  EXPECT_EQ(PhaseLimit({.kind = RunPhase::kSweep}, true, 10, times), std::numeric_limits<double>::infinity());
 }
 
 TEST(PhaseTest, BoundsDurationsOfAllLengthsByAQuarter) {
@@ -165,7 +165,7 @@ TEST(AlarmTest, NamesTheRankThatOthersWaitFor) {
   std::vector<RankFinding> finding_R(3, RankFinding{Example(), true});
   for (int rank = 0; rank < 3; ++rank) finding_R[rank].last->rank = rank;
   finding_R[1].last->calls = 98;
-  const Alarm alarm = DescribeAlarm({Trouble::kHung, 2, 12.5}, finding_R, 2, 15);
+  const Alarm alarm = DescribeAlarm({Hang::kHung, 2, 12.5}, finding_R, 2, 15);
   EXPECT_THAT(alarm.sentence, AllOf(HasSubstr("rank 1 (host "), HasSubstr("hangs, without a sign of life for 12.5 s"),
                                     HasSubstr("update of training step 0, after 98 collectives")));
   EXPECT_EQ(alarm.speaker, 0);
@@ -180,7 +180,7 @@ TEST(AlarmTest, LetsAnotherRankSpeakForAStoppedRank0AndNamesAllThatAreSilent) {
   std::vector<RankFinding> finding_R(4, RankFinding{Example(), true});
   finding_R[0].answers = finding_R[3].answers = false;
   finding_R[3].last.reset();
-  const Alarm alarm = DescribeAlarm({Trouble::kSilent, 0, 7}, finding_R, 2, 15);
+  const Alarm alarm = DescribeAlarm({Hang::kSilent, 0, 7}, finding_R, 2, 15);
   EXPECT_EQ(alarm.speaker, 2);
   EXPECT_THAT(alarm.sentence, AllOf(HasSubstr("rank 0 (host "), HasSubstr("is stopped, or its host is lost"),
                                     HasSubstr("so is rank 3")));
@@ -191,7 +191,7 @@ TEST(AlarmTest, NamesARankThatWasStoppedBeforeItsFirstHeartbeatAndNotThoseThatWa
   std::vector<RankFinding> finding_R(3, RankFinding{Example(), true});
   finding_R[2].last->calls = 98;  // it waits in an earlier collective
   finding_R[1] = {};
-  const Alarm alarm = DescribeAlarm({Trouble::kHung, 2, 57}, finding_R, 2, 60);
+  const Alarm alarm = DescribeAlarm({Hang::kHung, 2, 57}, finding_R, 2, 60);
   EXPECT_EQ(alarm.sentence,
             "rank 1 was stopped before it gave a sign of life, or has not begun; the others have waited for 57.0 s "
             "(limit 60 s)");
@@ -201,7 +201,7 @@ TEST(AlarmTest, NamesARankThatWasStoppedBeforeItsFirstHeartbeatAndNotThoseThatWa
 TEST(AlarmTest, NamesASilentRankAndNotThoseThatWaitForIt) {
   std::vector<RankFinding> finding_R(3, RankFinding{Example(), true});
   finding_R[1].answers = false;
-  EXPECT_THAT(DescribeAlarm({Trouble::kHung, 2, 57}, finding_R, 2, 60).sentence,
+  EXPECT_THAT(DescribeAlarm({Hang::kHung, 2, 57}, finding_R, 2, 60).sentence,
               AllOf(HasSubstr("rank 1 (host "), HasSubstr("is stopped, or its host is lost"),
                     HasSubstr("the others have waited for 57.0 s")));
 }
@@ -212,7 +212,7 @@ TEST(AlarmTest, ARankThatHangsWhenOthersHaveLeftIsNamedItself) {
   finding_R[1].last->state = Heartbeat::kGone;
   finding_R[2] = {};  // left before rank 0 read its heartbeat
   finding_R[0].last->rank = 0;
-  EXPECT_THAT(DescribeAlarm({Trouble::kHung, 0, 57}, finding_R, 0, 60).sentence,
+  EXPECT_THAT(DescribeAlarm({Hang::kHung, 0, 57}, finding_R, 0, 60).sentence,
               AllOf(HasSubstr("rank 0 (host "), HasSubstr("hangs, without a sign of life")));
 }
 

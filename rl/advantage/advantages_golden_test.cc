@@ -40,7 +40,7 @@ AdvantageOptions OptionsOf(const Json& c) {
   return options;
 }
 
-std::string RowOf(const Json& c, const AdvantageOptions& options) {
+std::string FindGoldenRow(const Json& c, const AdvantageOptions& options) {
   if (options.baseline == Baseline::kLeaveOneOut) return options.normalize_advantages ? "rloo normalized" : "rloo";
   return "grpo " + c["scale_rewards"].get<std::string>() + " " + c["multi_objective_aggregation"].get<std::string>();
 }
@@ -97,7 +97,7 @@ TEST(AdvantagesGoldenTest, EqualsTrlOnEveryCase) {
         ExpectGolden(advantages_N[n], golden_N[n], what);
       }
     }
-    count.Add(RowOf(c, options));
+    count.Add(FindGoldenRow(c, options));
   }
   EXPECT_GT(count.Total(), 0);
 }

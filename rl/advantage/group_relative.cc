@@ -12,7 +12,7 @@ namespace {
 
 constexpr absl::string_view kNames[] = {"group", "batch", "none"};  // in the order of the enumeration
 
-double BaselineOf(absl::Span<const double> rewards, absl::Span<const int64_t> lengths) {
+double ComputeBaseline(absl::Span<const double> rewards, absl::Span<const int64_t> lengths) {
   std::vector<double> weighted, length;
   double some_reward = 0.0;
   for (size_t i = 0; i < rewards.size(); ++i) {
@@ -34,13 +34,13 @@ absl::StatusOr<ScaleRewards> ParseScaleRewards(absl::string_view name) {
 
 absl::string_view ScaleRewardsName(ScaleRewards scale) { return kNames[static_cast<size_t>(scale)]; }
 
-Divisor DivisorOf(absl::Span<const double> rewards, const Normalization& normalization) {
+Divisor ComputeDivisor(absl::Span<const double> rewards, const Normalization& normalization) {
   if (normalization.lone_sample_keeps_reward && CountScorable(rewards) == 1) return {1.0 + normalization.epsilon, true};
   if (AllScorableEqual(rewards)) return {};
   return {DeviationOfScorable(rewards, normalization.ddof) + normalization.epsilon, true};
 }
 
-Normalization ForGroupsOf(int64_t num_generations, Normalization normalization) {
+Normalization AdjustForGroupSize(int64_t num_generations, Normalization normalization) {
   normalization.lone_sample_keeps_reward &= num_generations == 1;
   return normalization;
 }
@@ -48,13 +48,13 @@ Normalization ForGroupsOf(int64_t num_generations, Normalization normalization) 
 std::vector<double> GroupRelativeAdvantages(absl::Span<const double> rewards_N, int64_t num_generations,
                                             ScaleRewards scale, const Normalization& given) {
   CHECK_GE(num_generations, 1);
-  const Normalization normalization = ForGroupsOf(num_generations, given);
+  const Normalization normalization = AdjustForGroupSize(num_generations, given);
   CHECK_EQ(static_cast<int64_t>(rewards_N.size()) % num_generations, 0);
-  const Divisor batch = scale == ScaleRewards::kBatch ? DivisorOf(rewards_N, normalization) : Divisor{};
+  const Divisor batch = scale == ScaleRewards::kBatch ? ComputeDivisor(rewards_N, normalization) : Divisor{};
   std::vector<double> advantages_N(rewards_N.size(), 0.0);
   for (size_t begin = 0; begin < rewards_N.size(); begin += num_generations) {
     const absl::Span<const double> group = rewards_N.subspan(begin, num_generations);
-    const Divisor own = DivisorOf(group, normalization);
+    const Divisor own = ComputeDivisor(group, normalization);
     const bool lone = normalization.lone_sample_keeps_reward && CountScorable(group) == 1;
     if (!own.any_signal || (scale == ScaleRewards::kBatch && !batch.any_signal)) continue;
     const double mean = lone ? 0.0 : MeanOfScorable(group);
@@ -71,15 +71,15 @@ std::vector<double> GroupRelativeAdvantages(absl::Span<const double> rewards_N, 
 std::vector<double> ScaledAdvantages(absl::Span<const double> rewards_N, absl::Span<const double> baseline_N,
                                      int64_t num_generations, ScaleRewards scale, const Normalization& given) {
   CHECK_GE(num_generations, 1);
-  const Normalization normalization = ForGroupsOf(num_generations, given);
+  const Normalization normalization = AdjustForGroupSize(num_generations, given);
   CHECK_EQ(baseline_N.size(), rewards_N.size());
   CHECK_EQ(static_cast<int64_t>(rewards_N.size()) % num_generations, 0);
-  const Divisor batch = DivisorOf(rewards_N, normalization);
+  const Divisor batch = ComputeDivisor(rewards_N, normalization);
   std::vector<double> advantages_N(rewards_N.size(), 0.0);
   for (size_t begin = 0; begin < rewards_N.size(); begin += num_generations) {
     const absl::Span<const double> group = rewards_N.subspan(begin, num_generations);
     Divisor divisor = {.value = 1.0, .any_signal = true};
-    if (scale == ScaleRewards::kGroup) divisor = DivisorOf(group, normalization);
+    if (scale == ScaleRewards::kGroup) divisor = ComputeDivisor(group, normalization);
     if (scale == ScaleRewards::kBatch) divisor = batch;
     if (!divisor.any_signal) continue;
     for (size_t i = 0; i < group.size(); ++i) {
@@ -98,7 +98,7 @@ std::vector<double> LengthWeightedBaseline(absl::Span<const double> rewards_N, a
   std::vector<double> baseline_N(rewards_N.size(), 0.0);
   for (size_t begin = 0; begin < rewards_N.size(); begin += num_generations) {
     const double baseline =
-        BaselineOf(rewards_N.subspan(begin, num_generations), length_N.subspan(begin, num_generations));
+        ComputeBaseline(rewards_N.subspan(begin, num_generations), length_N.subspan(begin, num_generations));
     std::fill_n(baseline_N.begin() + begin, num_generations, baseline);
   }
   return baseline_N;

@@ -36,11 +36,11 @@ struct Divisor {
   double value = 1.0;
   bool any_signal = false;  // false: the rewards are all equal, so that the advantages are 0
 };
-Divisor DivisorOf(absl::Span<const double> rewards, const Normalization& normalization);
+Divisor ComputeDivisor(absl::Span<const double> rewards, const Normalization& normalization);
 
 // Returns the normalization for groups of `num_generations` samples: lone_sample_keeps_reward is cleared if it is not
 // 1.
-Normalization ForGroupsOf(int64_t num_generations, Normalization normalization);
+Normalization AdjustForGroupSize(int64_t num_generations, Normalization normalization);
 
 // "group", "batch", "none".
 absl::StatusOr<ScaleRewards> ParseScaleRewards(absl::string_view name);

@@ -20,7 +20,7 @@ constexpr LossOptions kLengthUnbiased = {.loss_type = LossType::kLuspo,
 
 // CISPO caps the ratio itself by epsilon_high, which has another meaning in every other clip.
 void AdaptCap(Clip before, LossOptions* loss) {
-  const Clip after = ClipOf(*loss);
+  const Clip after = EffectiveClip(*loss);
   if (before == after) return;
   if (after == Clip::kCispo) loss->epsilon_high = kCispoCap;
   if (before == Clip::kCispo) loss->epsilon_high = loss->epsilon;
@@ -150,8 +150,8 @@ absl::Status ValidateDecisions(const AlgorithmRow& row) {
   std::string whole;
   if (loss.loss_type == LossType::kRloo) {
     whole = "loss_type rloo";
-  } else if (HasOneTerm(loss) || ClipOf(loss) == Clip::kVespo) {
-    whole = absl::StrCat("clip ", ClipName(ClipOf(loss)));
+  } else if (HasOneTerm(loss) || EffectiveClip(loss) == Clip::kVespo) {
+    whole = absl::StrCat("clip ", ClipName(EffectiveClip(loss)));
   } else if (loss.importance_sampling_level != ImportanceLevel::kToken) {
     whole = absl::StrCat("importance_sampling_level ", ImportanceLevelName(loss.importance_sampling_level));
   } else if (loss.off_policy_mask_threshold) {
@@ -202,13 +202,13 @@ void SetEstimator(KlEstimator estimator, AlgorithmRow* row) {
   (KlInReward(*row) ? row->advantage.reward_kl_estimator : row->loss.kl_estimator) = estimator;
 }
 
-KlEstimator EstimatorOf(const AlgorithmRow& row) {
+KlEstimator Estimator(const AlgorithmRow& row) {
   return KlInReward(row) ? row.advantage.reward_kl_estimator : row.loss.kl_estimator;
 }
 
 void SetLossType(LossType loss_type, AlgorithmRow* row) {
   if (loss_type == row->loss.loss_type) return;
-  const Clip clip = ClipOf(row->loss);
+  const Clip clip = EffectiveClip(row->loss);
   if (row->loss.loss_type == LossType::kRloo) row->loss.importance_sampling_level = ImportanceLevel::kToken;
   if (loss_type == LossType::kRloo) row->loss.importance_sampling_level = ImportanceLevel::kSequenceSum;
   const double beta = Beta(*row);
@@ -221,7 +221,7 @@ void SetLossType(LossType loss_type, AlgorithmRow* row) {
 }
 
 void SetClip(Clip clip, AlgorithmRow* row) {
-  const Clip before = ClipOf(row->loss);
+  const Clip before = EffectiveClip(row->loss);
   row->loss.clip = clip;
   AdaptCap(before, &row->loss);
 }
@@ -234,7 +234,7 @@ absl::Status ValidateAlgorithm(const AlgorithmRow& row) {
   if (ByToken(row.advantage) && HasOneTerm(row.loss)) {
     const bool rloo = row.loss.loss_type == LossType::kRloo;
     return absl::InvalidArgumentError(
-        absl::StrCat(rloo ? "loss_type rloo" : absl::StrCat("clip ", ClipName(ClipOf(row.loss))),
+        absl::StrCat(rloo ? "loss_type rloo" : absl::StrCat("clip ", ClipName(EffectiveClip(row.loss))),
                      " has one term per sequence, but baseline ", BaselineName(row.advantage.baseline),
                      row.advantage.whiten_tokens ? " with whiten_tokens" : "",
                      " gives every token its own advantage; change one of the two"));

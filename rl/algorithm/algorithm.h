@@ -72,7 +72,7 @@ double Beta(const AlgorithmRow& row);
 
 // The same for its estimator. The default is k1 in the reward, and the row's own in the loss.
 void SetEstimator(KlEstimator estimator, AlgorithmRow* row);
-KlEstimator EstimatorOf(const AlgorithmRow& row);
+KlEstimator Estimator(const AlgorithmRow& row);
 
 // Sets the loss type, with its own clip and aggregation, together with the options that it requires: RLOO's ratio of
 // whole sequences, and CISPO's cap of the ratio (5), because epsilon_high has another meaning there than in the other

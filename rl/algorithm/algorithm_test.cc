@@ -153,10 +153,10 @@ TEST(SetClipTest, SetsAndResetsCisposCap) {
 TEST(SetLossTypeTest, SetsItsOwnClipAndAggregation) {
   ASSERT_OK_AND_ASSIGN(AlgorithmRow reinforce, FindAlgorithm("reinforce"));
   SetLossType(LossType::kLuspo, &reinforce);  // its own
-  EXPECT_EQ(ClipOf(reinforce.loss), Clip::kReinforce);
+  EXPECT_EQ(EffectiveClip(reinforce.loss), Clip::kReinforce);
   SetLossType(LossType::kDapo, &reinforce);
-  EXPECT_EQ(ClipOf(reinforce.loss), Clip::kTwoSided);
-  EXPECT_EQ(AggregationOf(reinforce.loss), Aggregation::kDapo);
+  EXPECT_EQ(EffectiveClip(reinforce.loss), Clip::kTwoSided);
+  EXPECT_EQ(EffectiveAggregation(reinforce.loss), Aggregation::kDapo);
 }
 
 TEST(SetLossTypeTest, LeavesEveryRowValidWithEveryLossType) {

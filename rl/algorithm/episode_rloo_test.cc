@@ -33,7 +33,7 @@ std::vector<EpisodeRecord> SomeEpisodes() {
       }
       completion.turn_K.push_back(t);
     }
-    episode.decisions = DecisionsOf(completion);
+    episode.decisions = MakeDecisions(completion);
     episodes.push_back(episode);
   }
   return episodes;

@@ -74,7 +74,7 @@ std::string AdvantageFormula(const AlgorithmRow& row) {
 }
 
 std::string RatioFormula(const LossOptions& loss) {
-  if (ClipOf(loss) == Clip::kReinforce || ClipOf(loss) == Clip::kRegression) return "";
+  if (EffectiveClip(loss) == Clip::kReinforce || EffectiveClip(loss) == Clip::kRegression) return "";
   switch (loss.importance_sampling_level) {
     case ImportanceLevel::kToken:
       return "r_t = exp(logp_t - old_t)";
@@ -87,7 +87,7 @@ std::string RatioFormula(const LossOptions& loss) {
 }
 
 std::string TermFormula(const LossOptions& loss) {
-  switch (ClipOf(loss)) {
+  switch (EffectiveClip(loss)) {
     case Clip::kTwoSided:
       return absl::StrCat("l_t = -min(r_t A, clip(r_t, ", 1 - loss.epsilon, ", ", 1 + loss.epsilon_high, ") A)");
     case Clip::kCispo:
@@ -116,7 +116,7 @@ std::string TermFormula(const LossOptions& loss) {
 }
 
 std::string LossFormula(const LossOptions& loss) {
-  switch (AggregationOf(loss)) {
+  switch (EffectiveAggregation(loss)) {
     case Aggregation::kGrpo:
       return "mean over completions of the mean over tokens of l_t";
     case Aggregation::kBnpo:
@@ -168,12 +168,12 @@ std::string ValueFormula(const AlgorithmRow& row) {
 std::vector<std::string> Departures(const AlgorithmRow& row) {
   std::vector<std::string> departures = {
       "A group or batch of equal numbers carries no signal and has advantages of exactly 0."};
-  if (ClipOf(row.loss) != Clip::kReinforce && ClipOf(row.loss) != Clip::kRegression)
+  if (EffectiveClip(row.loss) != Clip::kReinforce && EffectiveClip(row.loss) != Clip::kRegression)
     departures.push_back("logp - old is clamped to [-20, 20] before exp.");
-  if (AggregationOf(row.loss) == Aggregation::kBnpo) {
+  if (EffectiveAggregation(row.loss) == Aggregation::kBnpo) {
     departures.push_back("The tokens are the minibatch's; TRL's bnpo divides by those of a micro-batch.");
   }
-  if (ClipOf(row.loss) == Clip::kCispo) {
+  if (EffectiveClip(row.loss) == Clip::kCispo) {
     departures.push_back("TRL's cap of the ratio itself; verl clips on both sides, open-instruct caps at 1 + epsilon.");
   }
   if (row.name == "dapo") {
@@ -186,7 +186,7 @@ std::vector<std::string> Departures(const AlgorithmRow& row) {
         "With mask_truncated_completions no divergence is subtracted from the reward of a truncated completion, as "
         "in TRL; the paper masks none.");
   }
-  if (ClipOf(row.loss) == Clip::kGmpo) {
+  if (EffectiveClip(row.loss) == Clip::kGmpo) {
     departures.back() = "The mean of the logarithms is clamped to [-20, 20] before exp.";
   }
   if (row.advantage.baseline == Baseline::kOptimal) {

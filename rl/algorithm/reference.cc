@@ -83,7 +83,7 @@ std::string Overview() {
       "|---|---|---|---|---|---|---|\n";
   for (const absl::string_view name : AlgorithmNames()) {
     const AlgorithmRow row = Row(name);
-    const Clip clip = ClipOf(row.loss);
+    const Clip clip = EffectiveClip(row.loss);
     absl::StrAppend(&table, "| [`", name, "`](#", name, ") | ", BaselineName(row.advantage.baseline), " | ",
                     row.advantage.whiten_tokens                        ? "all tokens"
                     : row.advantage.baseline == Baseline::kLeaveOneOut ? "none"
@@ -92,7 +92,7 @@ std::string Overview() {
                     clip == Clip::kReinforce || clip == Clip::kRegression
                         ? "none"
                         : ImportanceLevelName(row.loss.importance_sampling_level),
-                    " | ", ClipName(clip), " | ", AggregationName(AggregationOf(row.loss)), " | ",
+                    " | ", ClipName(clip), " | ", AggregationName(EffectiveAggregation(row.loss)), " | ",
                     KlInReward(row) ? "reward" : "loss", " |\n");
   }
   return absl::StrCat(table, "\n");
@@ -121,7 +121,7 @@ std::string Metrics() {
   std::string table =
       "## Metrics\n\n"
       "In `metrics.jsonl` and `run.h5`, one value per step, under TRL's names where TRL has one (and verl's, with\n"
-      "`critic/`). A warm-up step has `loss`, `grad_norm`, `learning_rate`, `num_tokens`, `entropy`, and, of\n"
+      "`critic/`). An SFT step has `loss`, `grad_norm`, `learning_rate`, `num_tokens`, `entropy`, and, of\n"
       "completions, `aux_loss`. For a run of another workload (`run.workload`) read episode for completion, and\n"
       "decision for token: a completion is an episode, and each of its tokens a decision.\n\n"
       "Metrics over tokens or ratios include only tokens that the loss reads. They exclude the environment's\n"

@@ -50,7 +50,7 @@ SequenceLoss LossOf(const AlgorithmRow& row, const Inputs& in) {
 
 // CISPO and VESPO keep their weights constant: changing the old log-prob equally keeps the ratio.
 bool HoldsWeightFixed(const AlgorithmRow& row) {
-  return ClipOf(row.loss) == Clip::kCispo || ClipOf(row.loss) == Clip::kVespo;
+  return EffectiveClip(row.loss) == Clip::kCispo || EffectiveClip(row.loss) == Clip::kVespo;
 }
 
 double Difference(const AlgorithmRow& row, const Inputs& in, size_t t) {

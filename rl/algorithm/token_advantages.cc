@@ -23,7 +23,8 @@ TokenAdvantages Shared(const std::vector<double>& advantage_N, absl::Span<const 
   return result;
 }
 
-std::vector<ScoredTokens> ScoredOf(const std::vector<double>& reward_N, absl::Span<const EpisodeTokens> episode_N) {
+std::vector<ScoredTokens> MakeScoredTokens(const std::vector<double>& reward_N,
+                                           absl::Span<const EpisodeTokens> episode_N) {
   std::vector<ScoredTokens> scored_N;
   for (size_t n = 0; n < episode_N.size(); ++n) {
     const EpisodeTokens& e = episode_N[n];
@@ -35,7 +36,7 @@ std::vector<ScoredTokens> ScoredOf(const std::vector<double>& reward_N, absl::Sp
 TokenAdvantages Stepwise(const std::vector<double>& reward_N, int64_t num_generations,
                          absl::Span<const EpisodeTokens> episode_N, const AdvantageOptions& options) {
   const bool leaves_one_out = options.baseline == Baseline::kStepLeaveOneOut;
-  return {StepGroupAdvantages(ScoredOf(reward_N, episode_N), num_generations,
+  return {StepGroupAdvantages(MakeScoredTokens(reward_N, episode_N), num_generations,
                               {.gamma = options.gamma,
                                .beta = options.reward_beta,
                                .leaves_one_out = leaves_one_out,
@@ -49,7 +50,7 @@ TokenAdvantages Stepwise(const std::vector<double>& reward_N, int64_t num_genera
 
 TokenAdvantages Whitened(const std::vector<double>& reward_N, int64_t num_generations,
                          absl::Span<const EpisodeTokens> episode_N, const AdvantageOptions& options) {
-  const std::vector<ScoredTokens> scored_N = ScoredOf(reward_N, episode_N);
+  const std::vector<ScoredTokens> scored_N = MakeScoredTokens(reward_N, episode_N);
   if (options.baseline == Baseline::kGroupMean) {
     return {ReinforcePlusPlusBaselineAdvantages(scored_N, num_generations), {}, {}, {}};
   }

@@ -42,7 +42,7 @@ Setting RandomSetting(uint64_t seed, double low = 0.0, double high = 1.0) {
   return setting;
 }
 
-double VarianceOf(absl::string_view name, const Setting& setting, int64_t group_size) {
+double ComputeVariance(absl::string_view name, const Setting& setting, int64_t group_size) {
   return RowMoments(Row(name), setting, group_size).variance;
 }
 
@@ -50,8 +50,8 @@ TEST(VarianceTest, OfIndependentEpisodesIsInverselyProportionalToTheirNumber) {
   for (uint64_t seed = 0; seed < 4; ++seed) {
     const Setting setting = RandomSetting(seed);
     for (absl::string_view name : {"reinforce", "remax"}) {
-      const double alone = VarianceOf(name, setting, 1);
-      for (int64_t g : {2, 3}) EXPECT_NEAR(VarianceOf(name, setting, g), alone / static_cast<double>(g), kExact);
+      const double alone = ComputeVariance(name, setting, 1);
+      for (int64_t g : {2, 3}) EXPECT_NEAR(ComputeVariance(name, setting, g), alone / static_cast<double>(g), kExact);
     }
   }
 }
@@ -93,8 +93,8 @@ TEST(VarianceTest, OfAGroupBaselineDoesNotDependOnAShiftOfTheRewards) {
     }
   }
   // Without a baseline the shift changes the variance.
-  EXPECT_GT(VarianceOf("reinforce", shifted, 3), 20 * VarianceOf("reinforce", setting, 3));
-  EXPECT_GT(VarianceOf("reinforce", shifted, 3), 20 * VarianceOf("rloo", shifted, 3));
+  EXPECT_GT(ComputeVariance("reinforce", shifted, 3), 20 * ComputeVariance("reinforce", setting, 3));
+  EXPECT_GT(ComputeVariance("reinforce", shifted, 3), 20 * ComputeVariance("rloo", shifted, 3));
 }
 
 TEST(VarianceTest, OfTheGroupMeanIsThatOfLeaveOneOutScaled) {
@@ -103,8 +103,9 @@ TEST(VarianceTest, OfTheGroupMeanIsThatOfLeaveOneOutScaled) {
     const Setting setting = RandomSetting(seed);
     for (int64_t g : {2, 3}) {
       const double factor = (static_cast<double>(g) - 1) / static_cast<double>(g) / 2;
-      EXPECT_NEAR(VarianceOf("dr_grpo", setting, g), factor * factor * VarianceOf("episode_rloo", setting, g), kExact);
-      EXPECT_NEAR(VarianceOf("rloo", setting, g), VarianceOf("episode_rloo", setting, g), kExact);
+      EXPECT_NEAR(ComputeVariance("dr_grpo", setting, g), factor * factor * ComputeVariance("episode_rloo", setting, g),
+                  kExact);
+      EXPECT_NEAR(ComputeVariance("rloo", setting, g), ComputeVariance("episode_rloo", setting, g), kExact);
     }
   }
 }
@@ -113,8 +114,8 @@ TEST(VarianceTest, OfLeaveOneOutFallsFasterThanTheNumberOfEpisodes) {
   // More episodes, and a better baseline for each.
   for (uint64_t seed = 0; seed < 4; ++seed) {
     const Setting setting = RandomSetting(seed);
-    const double two = VarianceOf("episode_rloo", setting, 2), three = VarianceOf("episode_rloo", setting, 3);
-    const double four = VarianceOf("episode_rloo", setting, 4);
+    const double two = ComputeVariance("episode_rloo", setting, 2), three = ComputeVariance("episode_rloo", setting, 3);
+    const double four = ComputeVariance("episode_rloo", setting, 4);
     EXPECT_LT(three, two * 2 / 3);
     EXPECT_LT(four, three * 3 / 4);
   }

@@ -60,7 +60,7 @@ absl::Status SetPlaceOfDivergence(const AlgorithmConfig& algorithm, AlgorithmRow
 // The exact divergence is a function of the whole distribution at each token: it has no estimate in the reward and no
 // ratio.
 absl::Status CheckExactDivergence(const AlgorithmConfig& algorithm, const AlgorithmRow& row) {
-  if (EstimatorOf(row) != KlEstimator::kExact) return absl::OkStatus();
+  if (Estimator(row) != KlEstimator::kExact) return absl::OkStatus();
   if (KlInReward(row)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "algorithm.kl_estimator exact is added to the loss, but algorithm.name ", row.name,
@@ -180,13 +180,14 @@ constexpr OwnChoice kOwnChoices[] = {
      [](const AlgorithmRow& row) { return std::string(BaselineName(row.advantage.baseline)); }},
     {"whiten_tokens", &AlgorithmConfig::whiten_tokens,
      [](const AlgorithmRow& row) { return OnOrOff(row.advantage.whiten_tokens); }},
-    {"clip", &AlgorithmConfig::clip, [](const AlgorithmRow& row) { return std::string(ClipName(ClipOf(row.loss))); }},
+    {"clip", &AlgorithmConfig::clip,
+     [](const AlgorithmRow& row) { return std::string(ClipName(EffectiveClip(row.loss))); }},
     {"aggregation", &AlgorithmConfig::aggregation,
-     [](const AlgorithmRow& row) { return std::string(AggregationName(AggregationOf(row.loss))); }},
+     [](const AlgorithmRow& row) { return std::string(AggregationName(EffectiveAggregation(row.loss))); }},
     {"importance_sampling_level", &AlgorithmConfig::importance_sampling_level,
      [](const AlgorithmRow& row) { return std::string(ImportanceLevelName(row.loss.importance_sampling_level)); }},
     {"kl_estimator", &AlgorithmConfig::kl_estimator,
-     [](const AlgorithmRow& row) { return std::string(KlEstimatorName(EstimatorOf(row))); }},
+     [](const AlgorithmRow& row) { return std::string(KlEstimatorName(Estimator(row))); }},
     {"use_bias_correction_kl", &AlgorithmConfig::use_bias_correction_kl,
      [](const AlgorithmRow& row) { return OnOrOff(row.loss.use_bias_correction_kl); }},
     {"kl_in_reward", &AlgorithmConfig::kl_in_reward, [](const AlgorithmRow& row) { return OnOrOff(KlInReward(row)); }},
@@ -215,7 +216,7 @@ std::vector<std::string> Fill(const AlgorithmRow& row, const std::function<bool(
 }  // namespace
 
 absl::StatusOr<AlgorithmRow> AlgorithmOf(const AlgorithmConfig& algorithm) {
-  RETURN_IF_ERROR(RewardsOf(algorithm).status());
+  RETURN_IF_ERROR(ParseRewardChoice(algorithm).status());
   ASSIGN_OR_RETURN(AlgorithmRow row, FindAlgorithm(algorithm.name));
   if (!algorithm.loss_type.empty()) {
     ASSIGN_OR_RETURN(const LossType loss_type, ParseLossType(algorithm.loss_type));

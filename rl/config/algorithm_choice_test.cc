@@ -96,8 +96,8 @@ TEST(AlgorithmChoiceTest, FillingDoesNotChangeTheAlgorithm) {
       EXPECT_EQ(filled.advantage.baseline, row.advantage.baseline);
       EXPECT_EQ(filled.advantage.whiten_tokens, row.advantage.whiten_tokens);
       EXPECT_EQ(filled.advantage.gamma, row.advantage.gamma);
-      EXPECT_EQ(ClipOf(filled.loss), ClipOf(row.loss));
-      EXPECT_EQ(AggregationOf(filled.loss), AggregationOf(row.loss));
+      EXPECT_EQ(EffectiveClip(filled.loss), EffectiveClip(row.loss));
+      EXPECT_EQ(EffectiveAggregation(filled.loss), EffectiveAggregation(row.loss));
       EXPECT_EQ(filled.loss.kl_estimator, row.loss.kl_estimator);
       EXPECT_EQ(filled.loss.use_bias_correction_kl, row.loss.use_bias_correction_kl);
       ASSERT_OK_AND_ASSIGN(const std::vector<std::string> again, [&] {

@@ -20,14 +20,14 @@ bool SumsNormalized(const Row& row) {
 bool ComparesInGroups(const Row& row) { return row.advantage.baseline == Baseline::kLeaveOneOut; }
 
 // Whether scale_rewards is read.
-bool AsksForScale(const Config&, const Row& row) {
+bool ReadsScaleRewards(const Config&, const Row& row) {
   if (row.advantage.baseline == Baseline::kStepGroupMean) return true;
   return !ByToken(row.advantage) && !ComparesInGroups(row) && !SumsNormalized(row);
 }
 
 // Whether rewards are divided by a deviation.
 bool Scales(const Config& config, const Row& row) {
-  return AsksForScale(config, row) && row.advantage.scale_rewards != ScaleRewards::kNone;
+  return ReadsScaleRewards(config, row) && row.advantage.scale_rewards != ScaleRewards::kNone;
 }
 
 bool DividesByDeviation(const Config& config, const Row& row) {
@@ -37,9 +37,9 @@ bool DividesByDeviation(const Config& config, const Row& row) {
 
 // Whether the handling of a lone sample matters: in groups of one, which are centred or divided by their own deviation,
 // or by that of a step in which a single reward can be scored.
-bool MeetsLoneSamples(const Config& config, const Row& row) {
+bool HasSingletonGroups(const Config& config, const Row& row) {
   if (config.rollout.num_generations != 1 || ByStep(row.advantage)) return false;
-  if (AsksForScale(config, row) && row.advantage.baseline == Baseline::kGroupMean) return true;
+  if (ReadsScaleRewards(config, row) && row.advantage.baseline == Baseline::kGroupMean) return true;
   const bool can_be_one = config.rollout.prompts_per_step == 1 || config.environment.invalid_episodes == "drop" ||
                           absl::StrContains(config.algorithm.reward, "process") || config.environment.name == "process";
   return Scales(config, row) && (row.advantage.scale_rewards == ScaleRewards::kGroup || can_be_one);
@@ -51,12 +51,12 @@ bool Discounts(const Config& config, const Row& row) {
 }
 
 // After the first update of a step the policy differs from the sampling policy, which a term without a ratio ignores.
-bool KnowsOfOldPolicy(const Config&, const Row& row) { return ClipOf(row.loss) != Clip::kReinforce; }
+bool UsesRatio(const Config&, const Row& row) { return EffectiveClip(row.loss) != Clip::kReinforce; }
 
 // A row that makes several iterations by itself can be told to make one.
 bool ChoosesIterations(const Config& config, const Row& row) {
   const absl::StatusOr<Row> own = FindAlgorithm(row.name);
-  return KnowsOfOldPolicy(config, row) || (own.ok() && own->update.num_iterations > 1);
+  return UsesRatio(config, row) || (own.ok() && own->update.num_iterations > 1);
 }
 
 bool HasOptimalValues(const Config&, const Row& row) { return row.advantage.baseline == Baseline::kOptimal; }
@@ -114,7 +114,7 @@ void VisitFirstKeys(FieldList& list, AlgorithmConfig& algorithm, const Condition
             "empty = the algorithm's own. For baselines except leave_one_out, step_leave_one_out, step_none and value, "
             "without "
             "whiten_tokens; with step_group_mean, the deviation is of each step in the group.")
-      .ReadIf(when(AsksForScale), kScale);
+      .ReadIf(when(ReadsScaleRewards), kScale);
   list.Double("beta", algorithm.beta, kLossWeightOrOwn,
               "Weight of the divergence from the model when training began: k3 added to the loss, or, with loss_type "
               "rloo, k1 subtracted from the reward; 0 = no reference model, -1 = the algorithm's own (rloo 0.05, "
@@ -199,7 +199,7 @@ void VisitAdvantages(FieldList& list, AlgorithmConfig& algorithm, const Conditio
           "whiten_tokens on; and a run.workload whose episodes have several decisions");
   list.Bool("lone_sample_keeps_reward", algorithm.lone_sample_keeps_reward,
             "Whether the reward itself is the advantage (verl), which is 0 otherwise.")
-      .ReadIf(when(MeetsLoneSamples),
+      .ReadIf(when(HasSingletonGroups),
               "rollout.num_generations 1, and algorithm.baseline group_mean or a deviation of such a group, or of a "
               "step that "
               "can have a single reward, that divides");
@@ -264,12 +264,12 @@ void VisitValues(FieldList& list, AlgorithmConfig& algorithm, const Conditions& 
 void VisitUpdates(FieldList& list, AlgorithmConfig& algorithm, const Conditions& when) {
   list.Int("num_mini_batches", algorithm.num_mini_batches, Between(1, kMostPrompts),
            "Updates of each iteration; each iteration deals the step's prompts to them again.")
-      .ReadIf(when(KnowsOfOldPolicy), kOldPolicy);
+      .ReadIf(when(UsesRatio), kOldPolicy);
   list.Int(
           "mini_batch_size", algorithm.mini_batch_size, Between(0, kMostDecisions),
           "In place of num_mini_batches: how many prompts, completions or tokens (minibatches_of) each update has; the "
           "last of an iteration has those that remain; 0 = num_mini_batches applies.")
-      .ReadIf(when(KnowsOfOldPolicy), kOldPolicy);
+      .ReadIf(when(UsesRatio), kOldPolicy);
   list.Name(
           "minibatches_of", algorithm.minibatches_of, {"groups", "episodes", "decisions"},
           "What is dealt to the minibatches: all completions of a prompt together; each completion separately, so that "

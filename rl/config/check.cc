@@ -225,7 +225,7 @@ absl::Status CheckEnvironment(const Config& config) {
                                                    "set it to ",
                                                    kGreatestOfCountdown, " or less"));
   }
-  ASSIGN_OR_RETURN(const RewardChoice rewards, RewardsOf(config.algorithm));
+  ASSIGN_OR_RETURN(const RewardChoice rewards, ParseRewardChoice(config.algorithm));
   RETURN_IF_ERROR(CheckProcess(config, rewards));
   ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
   if (NeedsPromptBaselines(row.advantage) && (name == "process" || rewards.Names(kProcessReward))) {

@@ -431,7 +431,7 @@ TEST(FromScratchDecoderTest, TakesEveryKeyOver) {
   EXPECT_EQ(FromScratchDecoder(model), decoder);
 }
 
-TEST(CheckConfigTest, TextsOfThoughtsAndExamplesOfTheWarmUpFitThePositions) {
+TEST(CheckConfigTest, TextsOfThoughtsAndExamplesOfTheSftFitThePositions) {
   Config config;
   config.run.workload = "quiet_star";
   config.data.task = "lookup";
@@ -439,14 +439,14 @@ TEST(CheckConfigTest, TextsOfThoughtsAndExamplesOfTheWarmUpFitThePositions) {
   config.data.alphabet_size = 5;
   config.quiet_star.max_thought_length = 4;
   config.model.max_position_embeddings = 64;
-  config.warm_up.steps = 1;
+  config.sft.steps = 1;
   // 20 characters, 39 letters on the way, each behind a mark, and two delimiters.
   EXPECT_THAT(CheckPositions(config, 99), StatusIs(absl::StatusCode::kInvalidArgument,
-                                                   HasSubstr("an example of the warm-up, a text of [data] with a "
+                                                   HasSubstr("an example of the SFT phase, a text of [data] with a "
                                                              "thought in it, can have 100 tokens, more than the "
                                                              "model's 99 positions")));
   EXPECT_OK(CheckPositions(config, 100));
-  config.warm_up.steps = 0;
+  config.sft.steps = 0;
   EXPECT_OK(CheckPositions(config, 99));
   config.quiet_star.anti_theater = true;
   config.quiet_star.theater.continuation_tokens = 300;

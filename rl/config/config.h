@@ -81,12 +81,12 @@ struct DataConfig {
   bool operator==(const DataConfig&) const = default;
 };
 
-struct WarmUpConfig {
+struct SftConfig {
   int64_t steps = 0;  // 0: none
   int64_t prompts_per_step = 64;
   double learning_rate = 1e-3;
 
-  bool operator==(const WarmUpConfig&) const = default;
+  bool operator==(const SftConfig&) const = default;
 };
 
 struct RolloutConfig {
@@ -273,7 +273,7 @@ struct Config {
   ModelConfig model;
   LoraSection lora;
   DataConfig data;
-  WarmUpConfig warm_up;
+  SftConfig sft;
   RolloutConfig rollout;
   EnvironmentConfig environment;
   ProcessConfig process;

@@ -26,7 +26,7 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
 bool DefinesAccuracy(const Config& config) {
   if (!Traits(config).has_completions || config.evaluation.correct_reward > 0 || !config.environment.name.empty())
     return true;
-  const absl::StatusOr<RewardChoice> rewards = RewardsOf(config.algorithm);
+  const absl::StatusOr<RewardChoice> rewards = ParseRewardChoice(config.algorithm);
   if (!rewards.ok()) return true;  // CheckConfig refuses them
   return std::any_of(rewards->functions.begin(), rewards->functions.end(),
                      [](const std::string& name) { return name != kProcessReward; });

@@ -51,7 +51,7 @@ bool HasEnvironment(const Config& config) { return !config.environment.name.empt
 
 bool HasTurns(const Config& config) { return HasEnvironment(config) || Traits(config).has_turns; }
 
-bool HasWarmUp(const Config& config) { return config.warm_up.steps > 0; }
+bool HasSft(const Config& config) { return config.sft.steps > 0; }
 
 bool HasDivergence(const Config& config, const AlgorithmRow& row) {
   const KlOptions& kl = config.algorithm.kl;

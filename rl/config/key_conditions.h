@@ -41,13 +41,13 @@ bool HasValues(const Config& config, const AlgorithmRow& row);
 bool HasEnvironment(const Config& config);
 // Turns of several tokens.
 bool HasTurns(const Config& config);
-bool HasWarmUp(const Config& config);
+bool HasSft(const Config& config);
 
 // Whether the divergence ever has a weight: a schedule becomes nonzero by final_beta or by kl_low.
 bool HasDivergence(const Config& config, const AlgorithmRow& row);
 
 inline constexpr absl::string_view kValue = "algorithm.baseline value";
-inline constexpr absl::string_view kWarmUp = "warm_up.steps above 0";
+inline constexpr absl::string_view kSft = "sft.steps above 0";
 
 }  // namespace reprise::rl
 

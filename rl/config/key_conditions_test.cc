@@ -24,11 +24,11 @@ struct Use {
   std::vector<const char*> unread_in;
 };
 
-std::vector<std::string> WordsOf(const char* text) { return absl::StrSplit(text, ' ', absl::SkipEmpty()); }
+std::vector<std::string> SplitWords(const char* text) { return absl::StrSplit(text, ' ', absl::SkipEmpty()); }
 
 // With what goes with a choice: an environment has a reward, and a process a command.
-std::vector<std::string> OverridesOf(const char* configuration) {
-  std::vector<std::string> overrides = WordsOf(configuration);
+std::vector<std::string> MakeOverrides(const char* configuration) {
+  std::vector<std::string> overrides = SplitWords(configuration);
   const auto names = [&](absl::string_view text) { return absl::StrContains(configuration, text); };
   if (names("environment.name=") && !names("algorithm.reward=")) overrides.emplace_back("algorithm.reward=environment");
   if (names("=process") && !names("process.command=")) overrides.emplace_back("process.command=cat");
@@ -47,12 +47,12 @@ bool IsRead(const std::string& name, const config::FieldList& list) {
 void ExpectUse(const char* keys, const std::vector<const char*>& configurations, bool is_read) {
   for (const char* const configuration : configurations) {
     SCOPED_TRACE(configuration);
-    ASSERT_OK_AND_ASSIGN(ResolvedConfig resolved, LoadConfig("", "c.toml", OverridesOf(configuration)));
+    ASSERT_OK_AND_ASSIGN(ResolvedConfig resolved, LoadConfig("", "c.toml", MakeOverrides(configuration)));
     const absl::Status sound = CheckConfig(resolved.config, 1);
     EXPECT_TRUE(sound.ok() || !is_read) << sound;
     config::FieldList list;
     Visit(list, resolved.config);
-    for (const std::string& key : WordsOf(keys)) EXPECT_EQ(IsRead(key, list), is_read) << key;
+    for (const std::string& key : SplitWords(keys)) EXPECT_EQ(IsRead(key, list), is_read) << key;
   }
 }
 
@@ -249,7 +249,7 @@ const std::vector<Use>& UsesInModelsAndOptimizers() {
        {"model.path=m"}},
       {"model.tie_word_embeddings", {"", "run.workload=quiet_star"}, {"model.path=m", "run.workload=memory_agent"}},
       {"lora.alpha lora.dropout lora.target_modules", {"lora.r=4"}, {""}},
-      {"warm_up.prompts_per_step warm_up.learning_rate", {"warm_up.steps=1"}, {""}},
+      {"sft.prompts_per_step sft.learning_rate", {"sft.steps=1"}, {""}},
       {"optimizer.warmup_steps", {""}, {"optimizer.warmup_ratio=0.1"}},
       {"optimizer.warmup_start",
        {"optimizer.warmup_steps=5", "optimizer.warmup_ratio=0.1"},
@@ -374,11 +374,11 @@ const std::vector<Use>& UsesInOtherWorkloads() {
        {"run.workload=quiet_star quiet_star.reward=non_myopic", "run.workload=quiet_star quiet_star.reward=graded"},
        {"run.workload=quiet_star quiet_star.reward=binary"}},
       {"quiet_star.plain_share quiet_star.baking_examples quiet_star.baking_convergence",
-       {"run.workload=quiet_star warm_up.steps=1"},
+       {"run.workload=quiet_star sft.steps=1"},
        {"run.workload=quiet_star"}},
       {"quiet_star.baking_window",
-       {"run.workload=quiet_star warm_up.steps=1 quiet_star.baking_convergence=0.1"},
-       {"run.workload=quiet_star warm_up.steps=1", "run.workload=quiet_star quiet_star.baking_convergence=0.1"}},
+       {"run.workload=quiet_star sft.steps=1 quiet_star.baking_convergence=0.1"},
+       {"run.workload=quiet_star sft.steps=1", "run.workload=quiet_star quiet_star.baking_convergence=0.1"}},
       {"quiet_star.anti_theater_divergence quiet_star.anti_theater_ablation quiet_star.anti_theater_correlation "
        "quiet_star.continuation_tokens quiet_star.anti_theater_patience",
        {"run.workload=quiet_star quiet_star.anti_theater=true"},
@@ -404,7 +404,7 @@ TEST(KeyConditionsTest, EveryKeyIsExpectedToBeReadInOneConfigurationAndNotInAnot
         &UsesInModelsAndOptimizers(), &UsesInEnvironmentsAndEvaluations(), &UsesInOtherWorkloads()}) {
     for (const Use& use : *uses) {
       EXPECT_FALSE(use.read_in.empty() || use.unread_in.empty()) << use.keys;
-      for (const std::string& key : WordsOf(use.keys)) expected.insert(key);
+      for (const std::string& key : SplitWords(use.keys)) expected.insert(key);
     }
   }
   Config config;

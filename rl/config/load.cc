@@ -22,7 +22,7 @@ config::FieldList FieldsOf(Config& config) {
 }
 
 // Returns the names of the modules that have adapters, in the order of the network.
-std::string NamesOf(const models::LoraConfig& adapters) {
+std::string JoinTargets(const models::LoraConfig& adapters) {
   std::vector<absl::string_view> names;
   for (size_t module = 0; module < models::kLoraModuleNames.size(); ++module) {
     if (adapters.targets[module]) names.push_back(models::kLoraModuleNames[module]);
@@ -120,8 +120,8 @@ absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_v
 std::string CanonicalConfig(const Config& config) {
   Config copy = config;
   copy.algorithm = WithOwnValues(config.algorithm);
-  copy.optimizer.preset.clear();                                // its values are those of its keys
-  copy.lora.target_modules = NamesOf(AdaptersOf(config.lora));  // a set: order and repetition mean nothing
+  copy.optimizer.preset.clear();                                    // its values are those of its keys
+  copy.lora.target_modules = JoinTargets(AdaptersOf(config.lora));  // a set: order and repetition mean nothing
   return config::CanonicalText(FieldsOf(copy));
 }
 

@@ -111,7 +111,7 @@ TEST(LoadConfigTest, ReadsAgainWhatARunStoresOfLongTexts) {
   EXPECT_EQ(again.digest, resolved.digest);
 }
 
-TEST(LoadConfigTest, RefusesTextsThatWouldBeTooLongWhereARunStoresThem) {
+TEST(LoadConfigTest, RejectsTextsThatWouldBeTooLongWhereARunStoresThem) {
   const std::string lines(600000, '\n');
   EXPECT_THAT(LoadConfig("[process]\ncommand = '''" + lines + "'''\n", "c.toml", {}),
               StatusIs(absl::StatusCode::kInvalidArgument,
@@ -143,7 +143,7 @@ TEST(CanonicalConfigTest, HasTheAlgorithmsOwnValuesOfTheKeysThatTheRunReads) {
 TEST(CanonicalConfigTest, HasEverySemanticKeyThatTheRunReadsAndNoOther) {
   for (const char* overrides : {"run.seed=1", "lora.r=2", "optimizer.name=muon_grokfast", "run.workload=memory_agent",
                                 "run.workload=quiet_star", "run.workload=morphogenesis", "environment.name=countdown",
-                                "warm_up.steps=3", "algorithm.name=ppo"}) {
+                                "sft.steps=3", "algorithm.name=ppo"}) {
     ASSERT_OK_AND_ASSIGN(ResolvedConfig resolved, LoadConfig("", "c.toml", {overrides}));
     config::FieldList fields;
     Visit(fields, resolved.config);

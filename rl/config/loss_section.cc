@@ -34,14 +34,14 @@ bool EstimatesInLoss(const Config& config, const Row& row) {
 }
 
 bool HasRatio(const Config& config, const Row& row) {
-  const Clip clip = ClipOf(row.loss);
+  const Clip clip = EffectiveClip(row.loss);
   const bool has_own = clip == Clip::kTwoSided || clip == Clip::kCispo || clip == Clip::kSapo || clip == Clip::kNone;
   return has_own || (EstimatesInLoss(config, row) && row.loss.use_bias_correction_kl);
 }
 
 template <Clip clip>
 bool Clips(const Config&, const Row& row) {
-  return ClipOf(row.loss) == clip;
+  return EffectiveClip(row.loss) == clip;
 }
 
 bool HasLowerClip(const Config& config, const Row& row) {
@@ -106,7 +106,7 @@ void VisitClips(FieldList& list, AlgorithmConfig& algorithm, const Conditions& w
             "Of an episode's log-probabilities luspo thus uses the sum, grpo the mean over tokens, turn_mean that "
             "over turns; empty = the algorithm's own.")
       .ReadIf(when([](const Config& config, const Row& row) {
-                return AggregationOf(row.loss) != Aggregation::kTurnMean || HasTurns(config);
+                return EffectiveAggregation(row.loss) != Aggregation::kTurnMean || HasTurns(config);
               }),
               "turns for turn_mean: an environment.name, or run.workload quiet_star");
   list.Name("importance_sampling_level", algorithm.importance_sampling_level, {"", "token", "sequence", "sequence_sum"},

@@ -9,22 +9,22 @@
 namespace reprise::rl {
 namespace {
 
-absl::Status Refuse(absl::string_view what) { return absl::InvalidArgumentError(what); }
+absl::Status Reject(absl::string_view what) { return absl::InvalidArgumentError(what); }
 
 absl::Status CheckRewards(const Config& config) {
   const QuietStarConfig& quiet_star = config.quiet_star;
   if (quiet_star.reward == ThoughtReward::kNonMyopic && config.rollout.num_generations < 2) {
-    return Refuse(
+    return Reject(
         "quiet_star.reward non_myopic compares the thoughts of a position with each other, but "
         "rollout.num_generations 1 gives it a single one: set it to 2 or more, or quiet_star.reward to graded");
   }
   if (quiet_star.reward == ThoughtReward::kNonMyopic && quiet_star.mixing == "attention") {
-    return Refuse(
+    return Reject(
         "quiet_star.mixing attention mixes the thoughts of a position together, so that quiet_star.reward non_myopic, "
         "which compares them with each other, would always be 0: set it to graded or binary");
   }
   if (config.algorithm.minibatches_of != "groups") {
-    return Refuse(absl::StrCat("algorithm.minibatches_of ", config.algorithm.minibatches_of,
+    return Reject(absl::StrCat("algorithm.minibatches_of ", config.algorithm.minibatches_of,
                                " divides the thoughts of a text, whose passes and cross-entropy are computed once: "
                                "leave it groups"));
   }
@@ -41,12 +41,12 @@ bool ComparesSamples(Baseline baseline) {
 absl::Status CheckBaseline(const QuietStarConfig& quiet_star, const AdvantageOptions& advantage) {
   const absl::string_view name = BaselineName(advantage.baseline);
   if (NeedsPromptBaselines(advantage)) {
-    return Refuse(absl::StrCat("algorithm.baseline ", name,
+    return Reject(absl::StrCat("algorithm.baseline ", name,
                                " compares whole episodes, but thoughts are rewarded one by one: choose step_none, "
                                "step_group_mean or value"));
   }
   if (quiet_star.mixing == "attention" && ComparesSamples(advantage.baseline)) {
-    return Refuse(absl::StrCat(
+    return Reject(absl::StrCat(
         "quiet_star.mixing attention mixes the thoughts of a position together, so that they have the same reward, and "
         "algorithm.baseline ",
         name, ", which compares them with each other, would learn nothing from it: set it to step_none or value"));
@@ -56,14 +56,14 @@ absl::Status CheckBaseline(const QuietStarConfig& quiet_star, const AdvantageOpt
 
 absl::Status CheckAdapters(const LoraSection& lora) {
   if (lora.r == 0 || lora.dropout == 0) return absl::OkStatus();
-  return Refuse(absl::StrCat("lora.dropout ", lora.dropout,
+  return Reject(absl::StrCat("lora.dropout ", lora.dropout,
                              " drops inputs of adapters, which the passes over thoughts do not: set it to 0"));
 }
 
 absl::Status CheckLengths(const Config& config) {
   const QuietStarConfig& quiet_star = config.quiet_star;
   if (quiet_star.min_thought_length > quiet_star.max_thought_length) {
-    return Refuse(absl::StrCat("quiet_star.min_thought_length ", quiet_star.min_thought_length,
+    return Reject(absl::StrCat("quiet_star.min_thought_length ", quiet_star.min_thought_length,
                                " is more than quiet_star.max_thought_length ", quiet_star.max_thought_length));
   }
   // A model from a directory has its own positions.
@@ -88,7 +88,7 @@ void VisitThoughts(config::FieldList& list, Config& config, const Conditions& wh
       list, config.quiet_star,
       {.scope = scope,
        .values = {.holds = when(HasValues), .needs = std::string(kValue)},
-       .warm_up = {.holds = when(HasWarmUp), .needs = std::string(kWarmUp)},
+       .sft = {.holds = when(HasSft), .needs = std::string(kSft)},
        .exact_divergence = {.holds = when(HasExactDivergence),
                             .needs = "algorithm.kl_estimator exact, and a divergence in the loss: algorithm.beta above "
                                      "0"}});
@@ -113,7 +113,7 @@ int64_t LongestExample(const Config& config) {
 absl::Status CheckPositions(const Config& config, int64_t positions) {
   const QuietStarConfig& quiet_star = config.quiet_star;
   const auto refuse = [&](absl::string_view what, int64_t most) {
-    return Refuse(absl::StrCat(what, " can have ", most, " tokens, more than the model's ", positions,
+    return Reject(absl::StrCat(what, " can have ", most, " tokens, more than the model's ", positions,
                                " positions (model.max_position_embeddings): raise that, or shorten texts or thoughts"));
   };
   const int64_t behind = quiet_star.anti_theater
@@ -127,8 +127,8 @@ absl::Status CheckPositions(const Config& config, int64_t positions) {
                   with_thought);
   }
   const int64_t example = LongestExample(config);
-  if (config.warm_up.steps == 0 || example <= positions) return absl::OkStatus();
-  return refuse("an example of the warm-up, a text of [data] with a thought in it,", example);
+  if (config.sft.steps == 0 || example <= positions) return absl::OkStatus();
+  return refuse("an example of the SFT phase, a text of [data] with a thought in it,", example);
 }
 
 int64_t MostThoughtTokens(const Config& config) {
@@ -140,7 +140,7 @@ absl::Status CheckQuietStar(const Config& config, const AlgorithmRow& algorithm)
   RETURN_IF_ERROR(CheckLengths(config));
   RETURN_IF_ERROR(CheckAdapters(config.lora));
   if (config.quiet_star.anti_theater_patience > 0 && config.evaluation.every == 0) {
-    return Refuse("quiet_star.anti_theater_patience counts evaluations, but there are none: set evaluation.every");
+    return Reject("quiet_star.anti_theater_patience counts evaluations, but there are none: set evaluation.every");
   }
   RETURN_IF_ERROR(CheckRewards(config));
   return CheckBaseline(config.quiet_star, algorithm.advantage);

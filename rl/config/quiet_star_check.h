@@ -24,7 +24,7 @@ int64_t MostThoughtTokens(const Config& config);
 // Returns the greatest number of characters of a text, prompt and answer, of [data]. Pure.
 int64_t LongestText(const DataConfig& data);
 
-// Returns the greatest number of tokens of an example of the warm-up, its thought included. Pure.
+// Returns the greatest number of tokens of an example of the SFT phase, its thought included. Pure.
 int64_t LongestExample(const Config& config);
 
 // InvalidArgument, with a remedy, unless texts with their thoughts fit into the positions of a model. Pure.

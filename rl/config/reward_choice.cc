@@ -19,7 +19,7 @@ bool IsWeight(double value) {
   return value == 0 || (std::fabs(value) >= kLeastWeight && std::fabs(value) <= kMostWeight);
 }
 
-absl::StatusOr<std::vector<double>> WeightsOf(const std::string& text, size_t rewards) {
+absl::StatusOr<std::vector<double>> ParseWeights(const std::string& text, size_t rewards) {
   if (text.empty()) return std::vector<double>(rewards, 1.0);
   std::vector<double> weights;
   bool numbers = true;
@@ -39,7 +39,7 @@ absl::StatusOr<std::vector<double>> WeightsOf(const std::string& text, size_t re
 
 }  // namespace
 
-absl::StatusOr<RewardChoice> RewardsOf(const AlgorithmConfig& algorithm) {
+absl::StatusOr<RewardChoice> ParseRewardChoice(const AlgorithmConfig& algorithm) {
   RewardChoice choice;
   choice.functions = absl::StrSplit(algorithm.reward, ' ');
   std::set<std::string> seen;
@@ -48,7 +48,7 @@ absl::StatusOr<RewardChoice> RewardsOf(const AlgorithmConfig& algorithm) {
     return absl::InvalidArgumentError(
         absl::StrCat("algorithm.reward names ", name, " twice; give it a weight instead"));
   }
-  ASSIGN_OR_RETURN(choice.weights_F, WeightsOf(algorithm.reward_weights, choice.functions.size()));
+  ASSIGN_OR_RETURN(choice.weights_F, ParseWeights(algorithm.reward_weights, choice.functions.size()));
   choice.names_F = choice.functions;
   if (algorithm.soft_punish_cache > 0) choice.names_F.emplace_back("soft_overlong");
   if (algorithm.missing_eos_penalty > 0) choice.names_F.emplace_back("missing_eos");
@@ -57,7 +57,7 @@ absl::StatusOr<RewardChoice> RewardsOf(const AlgorithmConfig& algorithm) {
 }
 
 absl::Status CheckSomeRewardCounts(const AlgorithmConfig& algorithm) {
-  const absl::StatusOr<RewardChoice> choice = RewardsOf(algorithm);
+  const absl::StatusOr<RewardChoice> choice = ParseRewardChoice(algorithm);
   if (!choice.ok()) return absl::OkStatus();
   const auto is_zero = [](double weight) { return weight == 0; };
   if (!std::all_of(choice->weights_F.begin(), choice->weights_F.end(), is_zero)) return absl::OkStatus();

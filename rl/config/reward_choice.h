@@ -31,10 +31,10 @@ struct RewardChoice {
 
 // Returns InvalidArgument, naming the keys, for weights that are not finite numbers or not one per reward, and for a
 // reward that is named twice. Pure.
-absl::StatusOr<RewardChoice> RewardsOf(const AlgorithmConfig& algorithm);
+absl::StatusOr<RewardChoice> ParseRewardChoice(const AlgorithmConfig& algorithm);
 
 // Returns InvalidArgument where every weight is 0 and no punishment is enabled, so that every reward is 0; OK for other
-// errors of RewardsOf. Pure.
+// errors of ParseRewardChoice. Pure.
 absl::Status CheckSomeRewardCounts(const AlgorithmConfig& algorithm);
 
 }  // namespace reprise::rl

@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(RewardChoiceTest, OneRewardHasWeightOne) {
-  ASSERT_OK_AND_ASSIGN(const RewardChoice choice, RewardsOf({}));
+  ASSERT_OK_AND_ASSIGN(const RewardChoice choice, ParseRewardChoice({}));
   EXPECT_THAT(choice.functions, ElementsAre("exact_match"));
   EXPECT_THAT(choice.names_F, ElementsAre("exact_match"));
   EXPECT_THAT(choice.weights_F, ElementsAre(1.0));
@@ -23,7 +23,7 @@ TEST(RewardChoiceTest, PunishmentsFollowTheRewardsWithWeightOne) {
   algorithm.reward_weights = "2 -0.5";
   algorithm.soft_punish_cache = 3;
   algorithm.missing_eos_penalty = 0.5;
-  ASSERT_OK_AND_ASSIGN(const RewardChoice choice, RewardsOf(algorithm));
+  ASSERT_OK_AND_ASSIGN(const RewardChoice choice, ParseRewardChoice(algorithm));
   EXPECT_THAT(choice.functions, ElementsAre("exact_match", "character_match"));
   EXPECT_THAT(choice.names_F, ElementsAre("exact_match", "character_match", "soft_overlong", "missing_eos"));
   EXPECT_THAT(choice.weights_F, ElementsAre(2.0, -0.5, 1.0, 1.0));
@@ -33,25 +33,26 @@ TEST(RewardChoiceTest, RejectsWeightsThatAreNotOneNumberPerReward) {
   for (const char* weights : {"1 2", "x", "inf", "1  2", " 1"}) {
     AlgorithmConfig algorithm;
     algorithm.reward_weights = weights;
-    EXPECT_THAT(RewardsOf(algorithm), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 1 number, one")))
+    EXPECT_THAT(ParseRewardChoice(algorithm),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected 1 number, one")))
         << weights;
   }
 }
 
-TEST(RewardChoiceTest, RefusesWeightsThatNoRewardCanBeMultipliedWith) {
+TEST(RewardChoiceTest, RejectsWeightsThatNoRewardCanBeMultipliedWith) {
   for (const char* weight : {"1e308", "-1e10", "1e-320", "-1e-31"}) {
     AlgorithmConfig algorithm;
     algorithm.reward_weights = weight;
-    EXPECT_THAT(RewardsOf(algorithm), StatusIs(absl::StatusCode::kInvalidArgument,
-                                               HasSubstr("expected 1e-30 to 1e9, or 0, and of either sign")))
+    EXPECT_THAT(ParseRewardChoice(algorithm), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                       HasSubstr("expected 1e-30 to 1e9, or 0, and of either sign")))
         << weight;
   }
   AlgorithmConfig algorithm;
   algorithm.reward_weights = "-1e9";
-  EXPECT_OK(RewardsOf(algorithm));
+  EXPECT_OK(ParseRewardChoice(algorithm));
 }
 
-TEST(RewardChoiceTest, RefusesWeightsThatAreAllZeroWithoutAPunishment) {
+TEST(RewardChoiceTest, RejectsWeightsThatAreAllZeroWithoutAPunishment) {
   AlgorithmConfig algorithm;
   algorithm.reward = "exact_match character_match";
   algorithm.reward_weights = "0 0";
@@ -71,7 +72,8 @@ TEST(RewardChoiceTest, RefusesWeightsThatAreAllZeroWithoutAPunishment) {
 TEST(RewardChoiceTest, RejectsARewardThatIsNamedTwice) {
   AlgorithmConfig algorithm;
   algorithm.reward = "exact_match exact_match";
-  EXPECT_THAT(RewardsOf(algorithm), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("exact_match twice")));
+  EXPECT_THAT(ParseRewardChoice(algorithm),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("exact_match twice")));
 }
 
 }  // namespace

@@ -184,13 +184,13 @@ void Visit(FieldList& list, DataConfig& data, const Conditions& when) {
               "process");
 }
 
-void Visit(FieldList& list, WarmUpConfig& warm_up, const Conditions& when) {
-  list.Section("warm_up", Kind::kSemantic, "Supervised training on solved problems, before reinforcement learning.");
-  list.Int("steps", warm_up.steps, Between(0, kMostSteps), "Updates by supervised training; 0 = none.");
-  list.Int("prompts_per_step", warm_up.prompts_per_step, Between(1, kMostPrompts), "Problems in each of them.")
-      .ReadIf(when(HasWarmUp), kWarmUp);
-  list.Double("learning_rate", warm_up.learning_rate, kLearningRate, "Constant step size of these updates.")
-      .ReadIf(when(HasWarmUp), kWarmUp);
+void Visit(FieldList& list, SftConfig& sft, const Conditions& when) {
+  list.Section("sft", Kind::kSemantic, "Supervised training on solved problems, before reinforcement learning.");
+  list.Int("steps", sft.steps, Between(0, kMostSteps), "Updates by supervised training; 0 = none.");
+  list.Int("prompts_per_step", sft.prompts_per_step, Between(1, kMostPrompts), "Problems in each of them.")
+      .ReadIf(when(HasSft), kSft);
+  list.Double("learning_rate", sft.learning_rate, kLearningRate, "Constant step size of these updates.")
+      .ReadIf(when(HasSft), kSft);
 }
 
 void Visit(FieldList& list, RolloutConfig& rollout, const Conditions& when) {
@@ -232,9 +232,10 @@ void Visit(FieldList& list, RolloutConfig& rollout, const Conditions& when) {
 
 // The keys of optimizer.name "muon_grokfast".
 void VisitMuonGrokfast(FieldList& list, OptimizerConfig& optimizer, const Conditions& when) {
-  list.Double("fallback_learning_rate", optimizer.fallback_learning_rate, kLearningRate,
-              "Step size of the tensors that AdamW updates; it follows the schedule, and a warm-up, in proportion to "
-              "learning_rate, that of matrices.")
+  list.Double(
+          "fallback_learning_rate", optimizer.fallback_learning_rate, kLearningRate,
+          "Step size of the tensors that AdamW updates; it follows the schedule, and an SFT phase, in proportion to "
+          "learning_rate, that of matrices.")
       .ReadIf(when(IsMuonGrokfast), kMuonGrokfast);
   list.Bool("muon", optimizer.muon, "Whether updates of hidden matrices are orthogonalised, instead of AdamW's.")
       .ReadIf(when(IsMuonGrokfast), kMuonGrokfast);
@@ -333,7 +334,7 @@ void Visit(FieldList& list, ArtifactConfig& artifact, const Conditions& when) {
            "Steps between digests of every gradient and weight; 0 = only at the end.");
   list.Int("checkpoint_every", artifact.checkpoint_every, Between(0, kMostSteps),
            "Steps of training between stored weights and optimizer states; 0 = only at the end. A run whose run.steps "
-           "are 0 stores none; after a warm-up its language model is in model/.");
+           "are 0 stores none; after an SFT phase its language model is in model/.");
   list.Int("keep_checkpoints", artifact.keep_checkpoints, Between(0, kMostSteps),
            "How many of the newest ones are kept, including that of the end: an older one is removed once a newer one "
            "is durable; 0 = all. The weights of the best evaluation are kept separately (evaluation.keep_best).")
@@ -434,7 +435,7 @@ void Visit(FieldList& list, Config& config) {
   Visit(list, config.model, when);
   VisitLora(list, config.lora, when);
   Visit(list, config.data, when);
-  Visit(list, config.warm_up, when);
+  Visit(list, config.sft, when);
   Visit(list, config.rollout, when);
   for (const WorkloadTraits& each : Workloads()) each.visit(list, config, when, when.Workload(each.name));
   Visit(list, config.algorithm, when);

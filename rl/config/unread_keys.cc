@@ -50,12 +50,12 @@ class SettingFinder {
     std::vector<std::string> keys;
     for (size_t i = 0; i < with_.fields().size(); ++i) {
       const std::string name = with_.fields()[i].Name();
-      if (with_.fields()[i].Get() != defaults_.fields()[i].Get() && SaysSomething(name)) keys.push_back(name);
+      if (with_.fields()[i].Get() != defaults_.fields()[i].Get() && DiffersFromDefault(name)) keys.push_back(name);
     }
     return keys;
   }
 
-  bool SaysSomething(absl::string_view key) {
+  bool DiffersFromDefault(absl::string_view key) {
     const config::Value is_default = defaults_.Find(key).Get();
     const config::Field& field = without_.Find(key);
     if (field.section != "algorithm") return with_.Find(key).Get() != is_default;
@@ -70,7 +70,7 @@ class SettingFinder {
   Keys defaults_, with_, without_;
 };
 
-std::string OriginOf(const config::Origins& origins, const std::string& key) {
+std::string FindOrigin(const config::Origins& origins, const std::string& key) {
   const auto found = origins.find(key);
   return found == origins.end() ? "" : found->second;
 }
@@ -90,14 +90,14 @@ std::vector<UnreadKey> FindUnread(const Config& config) {
   Visit(list, listed);
   for (const config::Field& field : list.fields()) {
     const config::Condition* const unmet = field.FirstUnmet();
-    if (unmet == nullptr || !settings.SaysSomething(field.Name())) continue;
+    if (unmet == nullptr || !settings.DiffersFromDefault(field.Name())) continue;
     (unmet->is_scope ? of_others : unread).push_back({field.Name(), unmet->needs, unmet->is_scope});
   }
   of_others.insert(of_others.end(), unread.begin(), unread.end());
   return of_others;
 }
 
-absl::Status RefuseFirst(const std::vector<UnreadKey>& unread) {
+absl::Status RejectFirst(const std::vector<UnreadKey>& unread) {
   if (unread.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(unread[0].key, " is set, but nothing would read it: it needs ", unread[0].needs, "; or remove it"));
@@ -106,7 +106,7 @@ absl::Status RefuseFirst(const std::vector<UnreadKey>& unread) {
 // A row that makes several iterations can be combined with a term that has no ratio, but not with all of its
 // iterations.
 absl::Status CheckIterationsHaveRatios(const AlgorithmRow& row) {
-  if (ClipOf(row.loss) != Clip::kReinforce || row.update.num_iterations == 1) return absl::OkStatus();
+  if (EffectiveClip(row.loss) != Clip::kReinforce || row.update.num_iterations == 1) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "algorithm.clip reinforce has no ratio to the sampling policy, which differs from the policy after the first of ",
       row.update.num_iterations, " iterations: set algorithm.num_iterations to 1"));
@@ -125,12 +125,12 @@ std::vector<std::string> ChosenKeys(const Config& config) { return SettingFinder
 
 absl::Status CheckKeysOfWorkload(const Config& config) {
   const std::vector<UnreadKey> unread = FindUnread(config);
-  return !unread.empty() && unread[0].is_of_others ? RefuseFirst(unread) : absl::OkStatus();
+  return !unread.empty() && unread[0].is_of_others ? RejectFirst(unread) : absl::OkStatus();
 }
 
 absl::Status CheckKeysAreRead(const Config& config) {
   ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
-  RETURN_IF_ERROR(RefuseFirst(FindUnread(config)));
+  RETURN_IF_ERROR(RejectFirst(FindUnread(config)));
   if (Traits(config).has_completions) RETURN_IF_ERROR(CheckSomeRewardCounts(config.algorithm));
   return CheckIterationsHaveRatios(row);
 }
@@ -143,12 +143,12 @@ absl::StatusOr<std::vector<std::string>> CheckRunIsLongEnough(const Config& conf
     warnings.push_back(absl::StrCat("evaluation.every ", config.evaluation.every, " is more than run.steps ", steps,
                                     ": no evaluation follows a training step; the verb evaluate can make one later"));
   }
-  const int64_t warm_up = config.optimizer.warmup_steps;
-  if (config.optimizer.warmup_ratio > 0 || warm_up <= steps) return warnings;
-  const std::string message = absl::StrCat("optimizer.warmup_steps ", warm_up, " is more than run.steps ", steps,
+  const int64_t sft = config.optimizer.warmup_steps;
+  if (config.optimizer.warmup_ratio > 0 || sft <= steps) return warnings;
+  const std::string message = absl::StrCat("optimizer.warmup_steps ", sft, " is more than run.steps ", steps,
                                            ": the learning rate does not reach optimizer.learning_rate");
-  const bool is_cut_short = OriginOf(origins, "run.steps") == config::kFromOverride &&
-                            OriginOf(origins, "optimizer.warmup_steps") != config::kFromOverride;
+  const bool is_cut_short = FindOrigin(origins, "run.steps") == config::kFromOverride &&
+                            FindOrigin(origins, "optimizer.warmup_steps") != config::kFromOverride;
   if (!is_cut_short) {
     return absl::InvalidArgumentError(
         absl::StrCat(message, "; set it to at most run.steps, or optimizer.warmup_ratio to a share of them"));

@@ -16,7 +16,7 @@ using ::reprise::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string MessageOf(const std::function<void(Config&)>& choose) {
+std::string ErrorMessage(const std::function<void(Config&)>& choose) {
   Config config;
   choose(config);
   return std::string(CheckKeysAreRead(config).message());
@@ -36,7 +36,7 @@ TEST(UnreadKeysTest, EveryValueOfARowIsRead) {
 
 TEST(UnreadKeysTest, KeysOfFactsNeedFactsAndTheBonusNeedsNotes) {
   const auto message = [](const std::function<void(MemoryConfig&)>& choose) {
-    return MessageOf([&](Config& config) {
+    return ErrorMessage([&](Config& config) {
       config.run.workload = "memory_agent";
       choose(config.memory);
     });
@@ -48,29 +48,30 @@ TEST(UnreadKeysTest, KeysOfFactsNeedFactsAndTheBonusNeedsNotes) {
   EXPECT_EQ(message([](MemoryConfig& m) { m.task = "facts", m.store_size = 2, m.answer_reward = 2; }), "");
 }
 
-TEST(UnreadKeysTest, RefusesRewardsThatAllHaveWeightZero) {
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.reward_weights = "0"; }), HasSubstr("so that every reward is 0"));
+TEST(UnreadKeysTest, RejectsRewardsThatAllHaveWeightZero) {
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.reward_weights = "0"; }),
+              HasSubstr("so that every reward is 0"));
 }
 
-TEST(UnreadKeysTest, RefusesKeysThatDecideNothingInThisRun) {
-  EXPECT_EQ(MessageOf([](Config& c) { c.artifact.keep_checkpoints = 2; }),
+TEST(UnreadKeysTest, RejectsKeysThatDecideNothingInThisRun) {
+  EXPECT_EQ(ErrorMessage([](Config& c) { c.artifact.keep_checkpoints = 2; }),
             "artifact.keep_checkpoints is set, but nothing would read it: it needs artifact.checkpoint_every above 0, "
             "or run.extended_at; or remove it");
   for (const auto& set : {+[](Config& c) { c.environment.action_mask = "action"; },
                           +[](Config& c) { c.environment.invalid_episodes = "drop"; }}) {
-    EXPECT_THAT(MessageOf(set), HasSubstr("it needs environment.name grid_navigation; or remove it"));
+    EXPECT_THAT(ErrorMessage(set), HasSubstr("it needs environment.name grid_navigation; or remove it"));
   }
-  EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.preset = "phase_1"; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.preset = "phase_1"; }),
               HasSubstr("it needs optimizer.name muon_grokfast, which a preset sets where the name is not set; or"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.evaluation.split_seed = 7; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.evaluation.split_seed = 7; }),
               HasSubstr("it needs evaluation.held_out_share above 0, or evaluation.path; or remove it"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.run.workload = "memory_agent", c.model.tie_word_embeddings = true; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.run.workload = "memory_agent", c.model.tie_word_embeddings = true; }),
               HasSubstr("it needs a run.workload that samples tokens: an encoder has no output layer; or remove it"));
 }
 
 TEST(UnreadKeysTest, AKeyOfOtherWorkloadsNamesAllThatReadIt) {
   const auto message = [](const std::function<void(Config&)>& choose) {
-    return MessageOf([&](Config& config) {
+    return ErrorMessage([&](Config& config) {
       config.run.workload = "morphogenesis";
       choose(config);
     });
@@ -85,75 +86,76 @@ TEST(UnreadKeysTest, AKeyOfOtherWorkloadsNamesAllThatReadIt) {
 }
 
 TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
-  EXPECT_EQ(MessageOf([](Config& c) { c.algorithm.normalize_advantages = true; }),
+  EXPECT_EQ(ErrorMessage([](Config& c) { c.algorithm.normalize_advantages = true; }),
             "algorithm.normalize_advantages is set, but nothing would read it: it needs algorithm.baseline "
             "leave_one_out; or remove it");
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.gamma = 0.9; }), HasSubstr("algorithm.gamma is set"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.value_model = "network"; }), HasSubstr("needs algorithm.baseline"));
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.gamma = 0.9; }), HasSubstr("algorithm.gamma is set"));
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.value_model = "network"; }),
+              HasSubstr("needs algorithm.baseline"));
   for (const char* scale : {"group", "batch"}) {
-    EXPECT_THAT(MessageOf([&](Config& c) { c.algorithm.name = "rloo", c.algorithm.scale_rewards = scale; }),
+    EXPECT_THAT(ErrorMessage([&](Config& c) { c.algorithm.name = "rloo", c.algorithm.scale_rewards = scale; }),
                 HasSubstr("algorithm.scale_rewards is set"))
         << scale;
   }
   for (const char* name : {"reinforce", "episode_rloo", "remax", "opo"}) {
-    EXPECT_THAT(MessageOf([&](Config& c) { c.algorithm.name = name, c.algorithm.num_iterations = 2; }),
+    EXPECT_THAT(ErrorMessage([&](Config& c) { c.algorithm.name = name, c.algorithm.num_iterations = 2; }),
                 HasSubstr("algorithm.num_iterations is set, but nothing would read it: it needs a term with a ratio"));
-    EXPECT_THAT(MessageOf([&](Config& c) { c.algorithm.name = name, c.algorithm.num_mini_batches = 2; }),
+    EXPECT_THAT(ErrorMessage([&](Config& c) { c.algorithm.name = name, c.algorithm.num_mini_batches = 2; }),
                 HasSubstr("algorithm.num_mini_batches is set"));
-    EXPECT_THAT(MessageOf([&](Config& c) { c.algorithm.name = name, c.algorithm.mini_batch_size = 2; }),
+    EXPECT_THAT(ErrorMessage([&](Config& c) { c.algorithm.name = name, c.algorithm.mini_batch_size = 2; }),
                 HasSubstr("algorithm.mini_batch_size is set"));
   }
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.minibatches_of = "decisions"; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.minibatches_of = "decisions"; }),
               HasSubstr("needs algorithm.num_mini_batches above 1, or a mini_batch_size"));
-  EXPECT_THAT(MessageOf([](Config& c) {
+  EXPECT_THAT(ErrorMessage([](Config& c) {
                 c.algorithm.name = "agemem", c.algorithm.baseline = "step_leave_one_out";
                 c.algorithm.scale_rewards = "group";
               }),
               HasSubstr("other than leave_one_out, step_leave_one_out, step_none or value"));
-  EXPECT_THAT(MessageOf([](Config& c) {
+  EXPECT_THAT(ErrorMessage([](Config& c) {
                 c.algorithm.name = "agemem", c.algorithm.scale_rewards = "group", c.algorithm.reward = "process";
                 c.process.command = "cat", c.algorithm.lone_sample_keeps_reward = true;
               }),
               HasSubstr("algorithm.lone_sample_keeps_reward is set"));
-  EXPECT_THAT(MessageOf([](Config& c) {
+  EXPECT_THAT(ErrorMessage([](Config& c) {
                 c.run.workload = "memory_agent", c.memory.stage2_steps = 0, c.memory.stage2_behaviour = "guided";
               }),
               HasSubstr("needs memory.stage2_steps above 0"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.optimal.beta1 = 1; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.optimal.beta1 = 1; }),
               HasSubstr("needs algorithm.baseline optimal"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.lora.alpha = 1; }), HasSubstr("needs lora.r above 0"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.beta2 = 1; }), HasSubstr("needs algorithm.clip regression"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.entropy.target = 1; }), HasSubstr("use_adaptive_entropy true"));
-  EXPECT_THAT(MessageOf([](Config& c) {
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.lora.alpha = 1; }), HasSubstr("needs lora.r above 0"));
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.beta2 = 1; }), HasSubstr("needs algorithm.clip regression"));
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.entropy.target = 1; }), HasSubstr("use_adaptive_entropy true"));
+  EXPECT_THAT(ErrorMessage([](Config& c) {
                 c.algorithm.entropy.adaptive = true, c.algorithm.entropy.entropy_coef = 1,
                 c.algorithm.entropy.decay = 0.5;
               }),
               HasSubstr("without use_adaptive_entropy"));
   EXPECT_THAT(
-      MessageOf([](Config& c) { c.algorithm.name = "gmpo", c.algorithm.importance_sampling_level = "sequence"; }),
+      ErrorMessage([](Config& c) { c.algorithm.name = "gmpo", c.algorithm.importance_sampling_level = "sequence"; }),
       HasSubstr("algorithm.importance_sampling_level is set"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.warmup_start = 0.5; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.warmup_start = 0.5; }),
               HasSubstr("needs optimizer.warmup_steps or"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.schedule = "constant", c.optimizer.min_lr_rate = 0.5; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.schedule = "constant", c.optimizer.min_lr_rate = 0.5; }),
               HasSubstr("needs optimizer.schedule linear or cosine"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.weight_decay_on = "matrices"; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.weight_decay_on = "matrices"; }),
               HasSubstr("needs optimizer.weight_decay above 0"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.warmup_steps = 5, c.optimizer.warmup_ratio = 0.1; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.warmup_steps = 5, c.optimizer.warmup_ratio = 0.1; }),
               HasSubstr("optimizer.warmup_steps is set, but nothing would read it: it needs optimizer.warmup_ratio 0"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.name = "opo", c.algorithm.dual_clip = 3; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.name = "opo", c.algorithm.dual_clip = 3; }),
               HasSubstr("algorithm.dual_clip is set, but nothing would read it: it needs algorithm.clip two_sided"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.name = "ppo", c.algorithm.use_bias_correction_kl = "off"; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.name = "ppo", c.algorithm.use_bias_correction_kl = "off"; }),
               HasSubstr("algorithm.use_bias_correction_kl"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.sync_ref_model = true; }), HasSubstr("algorithm.beta above 0"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.kl.schedule = KlSchedule::kProportional; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.sync_ref_model = true; }), HasSubstr("algorithm.beta above 0"));
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.kl.schedule = KlSchedule::kProportional; }),
               HasSubstr("that becomes nonzero"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.aggregation = "turn_mean"; }), HasSubstr("environment.name"));
-  EXPECT_EQ(MessageOf([](Config& c) { c.model.path = "m", c.model.num_hidden_layers = 3; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.aggregation = "turn_mean"; }), HasSubstr("environment.name"));
+  EXPECT_EQ(ErrorMessage([](Config& c) { c.model.path = "m", c.model.num_hidden_layers = 3; }),
             "model.num_hidden_layers is set, but nothing would read it: it needs a model from scratch, without "
             "model.path, whose config.json says it; or remove it");
-  EXPECT_THAT(MessageOf([](Config& c) { c.execution.process_restarts = 3; }), HasSubstr("(process.command)"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.environment.max_turns = 3; }), HasSubstr("environment.max_turns is set"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.environment.name = "number_guess", c.environment.kinds = 5; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.execution.process_restarts = 3; }), HasSubstr("(process.command)"));
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.environment.max_turns = 3; }), HasSubstr("environment.max_turns is set"));
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.environment.name = "number_guess", c.environment.kinds = 5; }),
               HasSubstr("environment.name grid_navigation"));
 }
 
@@ -161,35 +163,35 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
 TEST(UnreadKeysTest, SeveralIterationsNeedATermWithARatio) {
   for (const char* name : {"ppo", "agemem"}) {
     const auto choose = [&](Config& c) { c.algorithm.name = name, c.algorithm.clip = "reinforce"; };
-    EXPECT_EQ(MessageOf(choose),
+    EXPECT_EQ(ErrorMessage(choose),
               "algorithm.clip reinforce has no ratio to the sampling policy, which differs from the policy after the "
               "first of 4 iterations: set algorithm.num_iterations to 1");
-    EXPECT_EQ(MessageOf([&](Config& c) { choose(c), c.algorithm.num_iterations = 1; }), "");
+    EXPECT_EQ(ErrorMessage([&](Config& c) { choose(c), c.algorithm.num_iterations = 1; }), "");
   }
 }
 
-TEST(UnreadKeysTest, RejectsKeysOfWarmUpsAndThoughtsWhoseConditionFails) {
-  EXPECT_THAT(MessageOf([](Config& c) { c.optimizer.warmup_form = WarmupForm::kToPeak; }),
+TEST(UnreadKeysTest, RejectsKeysOfSftsAndThoughtsWhoseConditionFails) {
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.warmup_form = WarmupForm::kToPeak; }),
               HasSubstr("needs optimizer.warmup_steps or"));
-  EXPECT_THAT(MessageOf([](Config& c) {
+  EXPECT_THAT(ErrorMessage([](Config& c) {
                 c.optimizer.warmup_steps = 5, c.optimizer.warmup_form = WarmupForm::kDelay,
                 c.optimizer.warmup_start = 0.5;
               }),
               HasSubstr("a warmup_form other than delay"));
-  EXPECT_THAT(MessageOf([](Config& c) { c.algorithm.value_steps = "turns"; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.value_steps = "turns"; }),
               HasSubstr("needs algorithm.baseline value"));
   for (const auto choose : std::vector<void (*)(Config&)>{[](Config& c) { c.quiet_star.injection_interval = 5; },
                                                           [](Config& c) { c.quiet_star.mixing_heads = 4; },
                                                           [](Config& c) { c.quiet_star.values_train_decoder = true; },
                                                           [](Config& c) { c.quiet_star.theater.ablation = 0.1; },
                                                           [](Config& c) { c.quiet_star.baking_examples = 5; }}) {
-    EXPECT_THAT(MessageOf([&](Config& c) {
+    EXPECT_THAT(ErrorMessage([&](Config& c) {
                   c.run.workload = "quiet_star";
                   choose(c);
                 }),
                 HasSubstr("but nothing would read it"));
   }
-  EXPECT_EQ(MessageOf([](Config& c) {
+  EXPECT_EQ(ErrorMessage([](Config& c) {
               c.run.workload = "quiet_star", c.quiet_star.positions = "difficult", c.quiet_star.injection_interval = 5;
               c.rollout.top_p = 0.9, c.execution.decode_slots = 4;
             }),
@@ -198,7 +200,7 @@ TEST(UnreadKeysTest, RejectsKeysOfWarmUpsAndThoughtsWhoseConditionFails) {
 
 TEST(UnreadKeysTest, RejectsKeysWhoseSectionHasNoReader) {
   const auto expect_refused = [](const std::function<void(Config&)>& choose, absl::string_view message) {
-    EXPECT_THAT(MessageOf(choose), HasSubstr(std::string(message)));
+    EXPECT_THAT(ErrorMessage(choose), HasSubstr(std::string(message)));
   };
   constexpr absl::string_view kDrawn = " is set, but nothing would read it: it needs generated tasks";
   expect_refused([](Config& c) { c.environment.name = "countdown", c.data.task = "sort"; }, kDrawn);
@@ -206,8 +208,8 @@ TEST(UnreadKeysTest, RejectsKeysWhoseSectionHasNoReader) {
   expect_refused([](Config& c) { c.data.path = "problems.jsonl", c.data.max_length = 2; }, kDrawn);
   expect_refused([](Config& c) { c.data.path = "problems.jsonl", c.data.alphabet_size = 4; }, kDrawn);
   expect_refused([](Config& c) { c.data.task = "addition", c.data.alphabet_size = 4; }, kDrawn);
-  expect_refused([](Config& c) { c.warm_up.prompts_per_step = 4; }, "needs warm_up.steps above 0");
-  expect_refused([](Config& c) { c.warm_up.learning_rate = 4; }, "needs warm_up.steps above 0");
+  expect_refused([](Config& c) { c.sft.prompts_per_step = 4; }, "needs sft.steps above 0");
+  expect_refused([](Config& c) { c.sft.learning_rate = 4; }, "needs sft.steps above 0");
   expect_refused([](Config& c) { c.rollout.truncation_side = "right"; }, "needs rollout.max_prompt_length above 0");
   expect_refused([](Config& c) { c.evaluation.keep_best = false; }, "needs evaluation.every above 0");
   expect_refused([](Config& c) { c.evaluation.metric_for_best_model = "eval_reward"; }, "needs evaluation.every");
@@ -218,10 +220,10 @@ TEST(UnreadKeysTest, RejectsKeysWhoseSectionHasNoReader) {
 }
 
 TEST(UnreadKeysTest, AcceptsKeysWhoseSectionHasAReader) {
-  const auto expect_read = [](const std::function<void(Config&)>& choose) { EXPECT_EQ(MessageOf(choose), ""); };
+  const auto expect_read = [](const std::function<void(Config&)>& choose) { EXPECT_EQ(ErrorMessage(choose), ""); };
   expect_read([](Config& c) { c.data.task = "sort", c.data.alphabet_size = 4, c.data.max_length = 7; });
   expect_read([](Config& c) { c.environment.name = "process", c.data.min_length = 2; });
-  expect_read([](Config& c) { c.warm_up.steps = 1, c.warm_up.prompts_per_step = 4, c.warm_up.learning_rate = 1; });
+  expect_read([](Config& c) { c.sft.steps = 1, c.sft.prompts_per_step = 4, c.sft.learning_rate = 1; });
   expect_read([](Config& c) { c.rollout.max_prompt_length = 9, c.rollout.truncation_side = "right"; });
   expect_read([](Config& c) { c.evaluation.num_prompts = 9, c.evaluation.held_out_share = 0.5; });  // verb evaluate
   expect_read([](Config& c) { c.evaluation.every = 2, c.evaluation.greater_is_better = false; });
@@ -231,7 +233,7 @@ TEST(UnreadKeysTest, AcceptsKeysWhoseSectionHasAReader) {
 }
 
 TEST(UnreadKeysTest, AcceptsKeysWhoseConditionHolds) {
-  const auto expect_read = [](const std::function<void(Config&)>& choose) { EXPECT_EQ(MessageOf(choose), ""); };
+  const auto expect_read = [](const std::function<void(Config&)>& choose) { EXPECT_EQ(ErrorMessage(choose), ""); };
   expect_read([](Config& c) { c.algorithm.name = "rloo", c.algorithm.normalize_advantages = true; });
   expect_read([](Config& c) { c.algorithm.name = "reinforce_plus_plus", c.algorithm.gamma = 0.9; });
   expect_read([](Config& c) { c.algorithm.beta = 0.1, c.algorithm.sync_ref_model = true; });
@@ -297,7 +299,7 @@ absl::StatusOr<std::string> Warnings(absl::string_view file, const std::vector<s
   return absl::StrJoin(*warnings, "\n");
 }
 
-TEST(CheckRunIsLongEnoughTest, RejectsAWarmUpLongerThanTheRunUnlessTheRunWasOnlyShortened) {
+TEST(CheckRunIsLongEnoughTest, RejectsASftLongerThanTheRunUnlessTheRunWasOnlyShortened) {
   constexpr char kFile[] = "[run]\nsteps = 20\n[optimizer]\nwarmup_steps = 10\n";
   constexpr char kMessage[] =
       "optimizer.warmup_steps 10 is more than run.steps 5: the learning rate does not reach optimizer.learning_rate";

@@ -151,7 +151,7 @@ TEST(WorkloadTraitsTest, KeysThatShapeThePolicyOrTrainItDoNotDescribeTheProblem)
   EXPECT_EQ(found, of_problem.size());
 }
 
-Config ConfigOf(const std::vector<std::string>& overrides) {
+Config MakeConfig(const std::vector<std::string>& overrides) {
   const absl::StatusOr<ResolvedConfig> resolved = LoadConfig("", "c.toml", overrides);
   EXPECT_OK(resolved.status());
   return resolved.ok() ? resolved->config : Config();
@@ -159,7 +159,7 @@ Config ConfigOf(const std::vector<std::string>& overrides) {
 
 TEST(WorkloadTraitsTest, RewardsAreEarnedByTurnOnlyWhereTokensHaveReturns) {
   const auto earns = [](const std::vector<std::string>& overrides) {
-    const Config config = ConfigOf(overrides);
+    const Config config = MakeConfig(overrides);
     const absl::StatusOr<AlgorithmRow> row = AlgorithmOf(config.algorithm);
     EXPECT_OK(row.status());
     return row.ok() && EarnsByTurn(config, *row);
@@ -179,7 +179,7 @@ TEST(WorkloadTraitsTest, RewardsAreEarnedByTurnOnlyWhereTokensHaveReturns) {
 
 TEST(WorkloadTraitsTest, EvaluationsAreHeldOutByAFileOrAShareOrBecauseProblemsDoNotRepeat) {
   const auto holds_out = [](const std::vector<std::string>& overrides) {
-    const Config config = ConfigOf(overrides);
+    const Config config = MakeConfig(overrides);
     return Traits(config).holds_out(config);
   };
   for (const std::string workload : {"run.workload=completions", "run.workload=quiet_star"}) {
@@ -193,7 +193,9 @@ TEST(WorkloadTraitsTest, EvaluationsAreHeldOutByAFileOrAShareOrBecauseProblemsDo
 }
 
 TEST(WorkloadTraitsTest, RewardsAreAveragedForEvaluationsThatTrackThemAndForThePapersMetrics) {
-  const auto averages = [](const std::vector<std::string>& overrides) { return AveragesRewards(ConfigOf(overrides)); };
+  const auto averages = [](const std::vector<std::string>& overrides) {
+    return AveragesRewards(MakeConfig(overrides));
+  };
   const std::string metric = "evaluation.metric_for_best_model=reward_moving_average";
   EXPECT_TRUE(averages({metric, "evaluation.every=2"}));
   EXPECT_FALSE(averages({metric}));
@@ -206,16 +208,16 @@ TEST(WorkloadTraitsTest, FailuresInARowEndARunAtItsPatience) {
   const std::vector<std::string> tested = {"run.workload=quiet_star", "quiet_star.anti_theater=true"};
   std::vector<std::string> patient = tested;
   patient.emplace_back("quiet_star.anti_theater_patience=3");
-  EXPECT_FALSE(FailuresEndRun(ConfigOf(patient), 2));
-  EXPECT_TRUE(FailuresEndRun(ConfigOf(patient), 3));
-  EXPECT_TRUE(FailuresEndRun(ConfigOf(patient), 4));
-  EXPECT_FALSE(FailuresEndRun(ConfigOf(tested), 100));
-  EXPECT_FALSE(FailuresEndRun(ConfigOf({"run.workload=quiet_star"}), 100));
+  EXPECT_FALSE(FailuresEndRun(MakeConfig(patient), 2));
+  EXPECT_TRUE(FailuresEndRun(MakeConfig(patient), 3));
+  EXPECT_TRUE(FailuresEndRun(MakeConfig(patient), 4));
+  EXPECT_FALSE(FailuresEndRun(MakeConfig(tested), 100));
+  EXPECT_FALSE(FailuresEndRun(MakeConfig({"run.workload=quiet_star"}), 100));
 }
 
 TEST(WorkloadTraitsTest, EveryWorkloadHasItsMostDecisionsAndNamesTheKeysOfItsPolicy) {
   const auto most = [](const std::vector<std::string>& overrides) {
-    const Config config = ConfigOf(overrides);
+    const Config config = MakeConfig(overrides);
     return Traits(config).most_decisions(config);
   };
   EXPECT_EQ(most({"rollout.max_completion_length=7"}), 7);
@@ -224,7 +226,7 @@ TEST(WorkloadTraitsTest, EveryWorkloadHasItsMostDecisionsAndNamesTheKeysOfItsPol
   EXPECT_EQ(most({"run.workload=morphogenesis", "morphogenesis.max_epochs=9"}), 9);
   EXPECT_EQ(most({"run.workload=quiet_star", "data.max_length=3", "quiet_star.max_thought_length=20"}), 6 * 20);
   const auto keys = [](const std::string& workload) {
-    return std::string(Traits(ConfigOf({"run.workload=" + workload})).policy_keys);
+    return std::string(Traits(MakeConfig({"run.workload=" + workload})).policy_keys);
   };
   EXPECT_THAT(keys("completions"), HasSubstr("[model]"));
   EXPECT_EQ(keys("bandit"), "[bandit]");
@@ -239,7 +241,7 @@ TEST(WorkloadTraitsTest, AStepDealsItsGroupsOrEpisodesOrDecisionsToItsMinibatche
   const auto config_of = [&](const std::string& more, const std::string& size = "algorithm.num_mini_batches=2") {
     std::vector<std::string> overrides = sizes;
     overrides.insert(overrides.end(), {"algorithm.minibatches_of=" + more, size});
-    return ConfigOf(overrides);
+    return MakeConfig(overrides);
   };
   EXPECT_EQ(MinibatchUnits(config_of("groups")), 5);
   EXPECT_EQ(MinibatchUnits(config_of("episodes")), 5 * 3);

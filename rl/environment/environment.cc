@@ -22,7 +22,7 @@ std::unique_ptr<Session> StatelessEnvironment::Reset(const Dialogue&) {
   return std::make_unique<StatelessSession>(*this);
 }
 
-std::string NameOf(const Dialogue& dialogue) {
+std::string DialogueName(const Dialogue& dialogue) {
   const bool is_evaluation = dialogue.place.purpose == Purpose::kEvaluationTask;
   return absl::StrCat(is_evaluation ? "held-out problem " : "prompt ", dialogue.place.prompt,
                       dialogue.greedy ? " greedy" : absl::StrCat(" sample ", dialogue.sample), " turn ",
@@ -34,7 +34,7 @@ absl::StatusOr<Reply> StoredReplies::Step(const Dialogue& dialogue) {
                                     static_cast<int64_t>(dialogue.actions.size()) - 1});
   if (found == replies_.end()) {
     if (lack_ == Lack::kEndsEpisode) return Reply{.truncated = true};
-    return absl::DataLossError(absl::StrCat("the run has no stored reply to ", NameOf(dialogue)));
+    return absl::DataLossError(absl::StrCat("the run has no stored reply to ", DialogueName(dialogue)));
   }
   return found->second;
 }

@@ -76,8 +76,8 @@ class Environment {
   // different threads.
   virtual std::unique_ptr<Session> Reset(const Dialogue& start) = 0;
 
-  // Returns the next action of a demonstration, for the supervised warm-up, which shows the form of actions or solves
-  // the task; nullopt at its end. By default, the demonstration is the task's answer. Pure.
+  // Returns the next action of a demonstration, for the supervised fine-tuning, which shows the form of actions or
+  // solves the task; nullopt at its end. By default, the demonstration is the task's answer. Pure.
   virtual std::optional<std::string> Demonstrate(const Dialogue& dialogue) const {
     if (!dialogue.actions.empty()) return std::nullopt;
     return dialogue.task.answer;
@@ -97,7 +97,7 @@ class StatelessEnvironment : public Environment {
 
 // "prompt 3 sample 1 turn 2", in an evaluation "held-out problem 3 sample 1 turn 2" or "held-out problem 3 greedy turn
 // 2": the episode's last action, for messages.
-std::string NameOf(const Dialogue& dialogue);
+std::string DialogueName(const Dialogue& dialogue);
 
 // Replaces an environment by its stored replies, so that it is not called again.
 class StoredReplies : public StatelessEnvironment {

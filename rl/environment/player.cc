@@ -49,8 +49,8 @@ absl::Status WriteFeatures(const TurnRules& rules, const Dialogue& dialogue, Rep
   if (reply->features.empty()) return absl::OkStatus();
   absl::StatusOr<std::string> text = FeatureText(reply->features, rules.feature_bins);
   if (!text.ok()) {
-    return absl::DataLossError(
-        absl::StrCat("the environment's observation for ", NameOf(dialogue), " is invalid: ", text.status().message()));
+    return absl::DataLossError(absl::StrCat("the environment's observation for ", DialogueName(dialogue),
+                                            " is invalid: ", text.status().message()));
   }
   reply->observation = *std::move(text);
   reply->features.clear();
@@ -72,12 +72,12 @@ absl::StatusOr<Reply> StepWithinCap(Session& session, const ToolCallRules& rules
   }
   ASSIGN_OR_RETURN(Reply reply, session.Step(dialogue));
   if (reply.tool_call == ToolCall::kRefused) {
-    return absl::DataLossError(
-        absl::StrCat("the tool call of ", NameOf(dialogue), " was refused although max_tool_calls was not reached"));
+    return absl::DataLossError(absl::StrCat("the tool call of ", DialogueName(dialogue),
+                                            " was refused although max_tool_calls was not reached"));
   }
   if (rules.most == 0) reply.tool_call = ToolCall::kNone;
   if (is_at_cap && reply.tool_call != ToolCall::kNone) {
-    return absl::DataLossError(absl::StrCat("the environment reports for ", NameOf(dialogue),
+    return absl::DataLossError(absl::StrCat("the environment reports for ", DialogueName(dialogue),
                                             " a tool call, although it had replied that the action is none"));
   }
   return reply;
@@ -124,7 +124,8 @@ absl::StatusOr<std::optional<std::vector<int32_t>>> Player::Answer(int64_t episo
   dialogue.actions.push_back(ActionText(tokenizer_, rules_, action));
   ASSIGN_OR_RETURN(Reply reply, StepWithinCap(*session_N_[episode], rules_.tool_calls, dialogue));
   if (!std::isfinite(reply.reward)) {
-    return absl::DataLossError(absl::StrCat("the environment's reward for ", NameOf(dialogue), " is ", reply.reward));
+    return absl::DataLossError(
+        absl::StrCat("the environment's reward for ", DialogueName(dialogue), " is ", reply.reward));
   }
   RETURN_IF_ERROR(WriteFeatures(rules_, dialogue, &reply));
   dialogue.replies.push_back(std::move(reply));
@@ -134,7 +135,7 @@ absl::StatusOr<std::optional<std::vector<int32_t>>> Player::Answer(int64_t episo
   }
   absl::StatusOr<std::vector<int32_t>> tokens = tokenizer_.Encode(last.observation);
   if (!tokens.ok()) {
-    return absl::DataLossError(absl::StrCat("the environment's observation for ", NameOf(dialogue),
+    return absl::DataLossError(absl::StrCat("the environment's observation for ", DialogueName(dialogue),
                                             " cannot be read: ", tokens.status().message()));
   }
   return std::optional<std::vector<int32_t>>(*std::move(tokens));

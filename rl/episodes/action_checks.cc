@@ -26,7 +26,7 @@ ActionCheck CheckAction(absl::Span<const std::string> text_T, const ActionCheckO
 
 }  // namespace
 
-ActionCheckOptions ActionCheckOptionsOf(const EnvironmentConfig& config) {
+ActionCheckOptions MakeActionCheckOptions(const EnvironmentConfig& config) {
   return {.masks_reasoning = config.action_mask == "action",
           .drops_invalid = config.invalid_episodes == "drop",
           .range = {config.min_action_tokens, config.max_action_tokens},
@@ -43,18 +43,18 @@ void CheckActions(const models::Tokenizer& tokenizer, const TurnRules& rules, co
     turn.check = CheckAction(ActionTokenTexts(tokenizer, rules, action), options);
     rest.remove_prefix(action.size());
   }
-  episode->is_invalid = options.drops_invalid && !CheckOf(completion)->is_valid();
+  episode->is_invalid = options.drops_invalid && !SummarizeChecks(completion)->is_valid();
   if (episode->is_invalid) {
     for (TurnRecord& turn : completion.turn_K) turn.check->learned_begin = turn.check->learned_end = 0;
   }
-  episode->decisions = DecisionsOf(completion);
+  episode->decisions = MakeDecisions(completion);
 }
 
-std::optional<grid_navigation::EpisodeCheck> CheckOf(const CompletionEpisode& episode) {
+std::optional<grid_navigation::EpisodeCheck> SummarizeChecks(const CompletionEpisode& episode) {
   std::vector<grid_navigation::TurnCheck> checks;
   for (const TurnRecord& turn : episode.turn_K) {
     if (!turn.check) return std::nullopt;
-    checks.push_back({turn.check->method, grid_navigation::ConfidenceOf(turn.check->method),
+    checks.push_back({turn.check->method, grid_navigation::MaskConfidence(turn.check->method),
                       turn.check->valid ? "" : "the environment refuses it"});
   }
   if (checks.empty()) return std::nullopt;

@@ -24,14 +24,14 @@ struct ActionCheckOptions {
 
 // Called only where ChecksActions (rl/workloads/completions/section/environment_section.h) is true; otherwise turns
 // have no ActionCheck.
-ActionCheckOptions ActionCheckOptionsOf(const EnvironmentConfig& config);
+ActionCheckOptions MakeActionCheckOptions(const EnvironmentConfig& config);
 
 // Gives every turn of the episode its check; sets the episode's decisions and whether it is invalid. Pure.
 void CheckActions(const models::Tokenizer& tokenizer, const TurnRules& rules, const ActionCheckOptions& options,
                   EpisodeRecord* episode);
 
 // Returns the result of the turns' checks; nullopt where actions are not checked. Pure.
-std::optional<grid_navigation::EpisodeCheck> CheckOf(const CompletionEpisode& episode);
+std::optional<grid_navigation::EpisodeCheck> SummarizeChecks(const CompletionEpisode& episode);
 
 }  // namespace reprise::rl
 

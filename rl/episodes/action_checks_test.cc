@@ -55,7 +55,7 @@ TEST(CheckActionsTest, OnlyTheObjectIsLearned) {
   EXPECT_EQ(LearnedText(episode), absl::StrCat(kLook, kLook));
   EXPECT_EQ(NumLearned(episode.decisions), static_cast<int64_t>(2 * sizeof(kLook) - 2));
   EXPECT_EQ(NumDrawn(episode.decisions), NumLearned(episode.decisions) + 9 + 2);
-  EXPECT_TRUE(CheckOf(CompletionOf(episode))->is_valid());
+  EXPECT_TRUE(SummarizeChecks(CompletionOf(episode))->is_valid());
 }
 
 TEST(CheckActionsTest, WithoutAnObjectTheLastTokensOrNoneAreLearned) {
@@ -65,8 +65,8 @@ TEST(CheckActionsTest, WithoutAnObjectTheLastTokensOrNoneAreLearned) {
   EXPECT_EQ(CompletionOf(none).turn_K[0].check->method, MaskMethod::kFailed);
   EXPECT_EQ(NumLearned(none.decisions), 0);
   EXPECT_EQ(none.decisions.learned_T, std::vector<uint8_t>(5, 0));
-  EXPECT_EQ(CheckOf(CompletionOf(guess))->dropout_reason.substr(0, 15), "invalid_action:");
-  EXPECT_EQ(CheckOf(CompletionOf(none))->dropout_reason, "masking_failed");
+  EXPECT_EQ(SummarizeChecks(CompletionOf(guess))->dropout_reason.substr(0, 15), "invalid_action:");
+  EXPECT_EQ(SummarizeChecks(CompletionOf(none))->dropout_reason, "masking_failed");
 }
 
 TEST(CheckActionsTest, NothingOfADroppedEpisodeIsLearned) {
@@ -80,7 +80,7 @@ TEST(CheckActionsTest, NothingOfADroppedEpisodeIsLearned) {
 
 TEST(CheckActionsTest, AnInvalidEpisodeThatIsKeptIsLearnedInFull) {
   const EpisodeRecord episode = Checked({kLook, kFar}, {});
-  EXPECT_FALSE(CheckOf(CompletionOf(episode))->is_valid());
+  EXPECT_FALSE(SummarizeChecks(CompletionOf(episode))->is_valid());
   EXPECT_EQ(episode.decisions.learned_T, episode.decisions.drawn_T);
 }
 
@@ -98,8 +98,8 @@ TEST(CheckActionsTest, KeepsTheGivenTokenRange) {
 }
 
 TEST(CheckOfTest, IsNulloptForEpisodesThatWereNotChecked) {
-  EXPECT_EQ(CheckOf(CompletionOf(Saying({kLook}))), std::nullopt);
-  EXPECT_EQ(CheckOf({}), std::nullopt);
+  EXPECT_EQ(SummarizeChecks(CompletionOf(Saying({kLook}))), std::nullopt);
+  EXPECT_EQ(SummarizeChecks({}), std::nullopt);
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ TEST(ProblemFormsTest, AreOfWhatThePolicyReads) {
   EXPECT_EQ(FormFor(config, "bbab="), "ab=");
 }
 
-// What decides the answer to an evaluated problem is in no problem of training or warm-up, in whatever order it is
+// What decides the answer to an evaluated problem is in no problem of training or SFT phase, in whatever order it is
 // written.
 RC_GTEST_PROP(ProblemFormsTest, NoFormIsOnBothSides, ()) {
   Config config;
@@ -107,7 +107,7 @@ RC_GTEST_PROP(ProblemFormsTest, NoFormIsOnBothSides, ()) {
     return forms;
   };
   std::set<std::string> trained = draw(Purpose::kTask, false);
-  trained.merge(draw(Purpose::kWarmUpTask, false));
+  trained.merge(draw(Purpose::kSftTask, false));
   for (const std::string& form : draw(Purpose::kEvaluationTask, true)) RC_ASSERT(!trained.contains(form));
 }
 

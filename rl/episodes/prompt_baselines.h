@@ -24,7 +24,7 @@ namespace reprise::rl {
 struct BaselinePlay {
   const Policy& policy;  // kGreedy: the current policy; kOptimal: the reference
   const models::Tokenizer& tokenizer;
-  const TurnParts& turns;           // of training, without an external process
+  const TurnDeps& turns;            // of training, without an external process
   models::GenerateOptions options;  // of training, with the step; the draws of training are not affected
   const RewardOptions& rewards;
   ThreadPool& pool;

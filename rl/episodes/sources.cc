@@ -13,7 +13,7 @@ namespace reprise::rl {
 
 absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) {
   const bool has_turns = turns_.environment != nullptr;
-  if (phase == Phase::kWarmUp) return has_turns ? Demonstrations(step, tasks) : Answers(tasks);
+  if (phase == Phase::kSft) return has_turns ? Demonstrations(step, tasks) : Answers(tasks);
   std::vector<models::Prompt> prompts;
   for (const TaskRecord& task : tasks)
     prompts.push_back({CompletionOf(task).tokens, static_cast<uint64_t>(task.prompt)});
@@ -23,7 +23,7 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
   std::optional<Player> player;
   if (has_turns) {
     player.emplace(*turns_.environment, tokenizer_, turns_.rules,
-                   DialoguesOf(turns_, phase, step, tasks, options_.num_generations));
+                   MakeDialogues(turns_, phase, step, tasks, options_.num_generations));
     ASSIGN_OR_RETURN(sampled, models::GenerateEpisodes(model_.decoder(), prompts, options_, *player, pool_, &memory_));
   } else {
     sampled = models::Generate(model_.decoder(), prompts, options_, pool_, &memory_);
@@ -38,11 +38,11 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
     episode.sample = static_cast<int64_t>(i) % options_.num_generations;
     episode.terminated = drawn.terminated;
     if (player) {
-      completion.turn_K = TurnsOf(drawn, player->dialogue(static_cast<int64_t>(i)));
+      completion.turn_K = RecordTurns(drawn, player->dialogue(static_cast<int64_t>(i)));
       episode.terminated = EndedByEnvironment(completion);
     }
     completion.tokens = std::move(drawn.tokens);
-    episode.decisions = DecisionsOf(completion);
+    episode.decisions = MakeDecisions(completion);
     episode.logprobs = std::move(drawn.logprobs);
     episode.entropies = std::move(drawn.entropies);
     episode.behaviour_logprobs = std::move(drawn.behaviour_logprobs);
@@ -50,14 +50,14 @@ absl::StatusOr<Episodes> LiveSource::Draw(Phase phase, int64_t step, const std::
   }
   episodes.expert_count_LE = std::move(sampled.expert_count_LE);
   if (turns_.scorer != nullptr) {
-    const std::vector<Dialogue> without_turns = DialoguesOf(turns_, phase, step, tasks, options_.num_generations);
+    const std::vector<Dialogue> without_turns = MakeDialogues(turns_, phase, step, tasks, options_.num_generations);
     const auto dialogue = [&](int64_t n) -> const Dialogue& { return player ? player->dialogue(n) : without_turns[n]; };
     RETURN_IF_ERROR(Score(dialogue, &episodes));
   }
   return episodes;
 }
 
-absl::Status LiveSource::ForEachAsking(int64_t count, const std::function<void(int64_t)>& work) const {
+absl::Status LiveSource::ForEachOnPartnerThreads(int64_t count, const std::function<void(int64_t)>& work) const {
   std::function<bool()> look = nullptr;
   if (turns_.process != nullptr) look = [this] { return turns_.process->IsCancelled(); };
   std::unique_ptr<ThreadPool> askers;
@@ -71,9 +71,9 @@ absl::Status LiveSource::ForEachAsking(int64_t count, const std::function<void(i
 // Returns the error of the first episode that has one; after an error the external process is not called any more.
 absl::Status LiveSource::Score(const std::function<const Dialogue&(int64_t)>& dialogue, Episodes* episodes) const {
   std::vector<absl::Status> status_N(episodes->episode_N.size());
-  RETURN_IF_ERROR(ForEachAsking(static_cast<int64_t>(status_N.size()), [&](int64_t n) {
+  RETURN_IF_ERROR(ForEachOnPartnerThreads(static_cast<int64_t>(status_N.size()), [&](int64_t n) {
     EpisodeRecord& episode = episodes->episode_N[n];
-    const absl::StatusOr<double> reward = ScoreOf(turns_, tokenizer_, dialogue(n), episode);
+    const absl::StatusOr<double> reward = ScoreDialogue(turns_, tokenizer_, dialogue(n), episode);
     status_N[n] = reward.status();
     if (reward.ok()) CompletionOf(episode).process_reward = *reward;
   }));
@@ -90,18 +90,18 @@ absl::StatusOr<Episodes> LiveSource::Answers(const std::vector<TaskRecord>& task
     episode.terminated = true;
     ASSIGN_OR_RETURN(completion.tokens, tokenizer_.Encode(CompletionOf(task).answer));
     completion.tokens.push_back(turns_.rules.end_tokens.at(0));
-    episode.decisions = DecisionsOf(completion);
+    episode.decisions = MakeDecisions(completion);
     episodes.episode_N.push_back(std::move(episode));
   }
   return episodes;
 }
 
 absl::StatusOr<Episodes> LiveSource::Demonstrations(int64_t step, const std::vector<TaskRecord>& tasks) const {
-  Player player(*turns_.environment, tokenizer_, turns_.rules, DialoguesOf(turns_, Phase::kWarmUp, step, tasks, 1));
+  Player player(*turns_.environment, tokenizer_, turns_.rules, MakeDialogues(turns_, Phase::kSft, step, tasks, 1));
   Episodes episodes;
   episodes.episode_N.resize(tasks.size());
   std::vector<absl::Status> status_N(tasks.size());
-  RETURN_IF_ERROR(ForEachAsking(static_cast<int64_t>(tasks.size()), [&](int64_t n) {
+  RETURN_IF_ERROR(ForEachOnPartnerThreads(static_cast<int64_t>(tasks.size()), [&](int64_t n) {
     absl::StatusOr<EpisodeRecord> episode = Demonstrate(turns_, tokenizer_, player, n);
     status_N[n] = episode.status();
     if (episode.ok()) episodes.episode_N[n] = *std::move(episode);
@@ -111,7 +111,7 @@ absl::StatusOr<Episodes> LiveSource::Demonstrations(int64_t step, const std::vec
 }
 
 ReplaySource::ReplaySource(const std::vector<StepTables>& steps, RecordForm form, const models::DecoderConfig& decoder,
-                           int64_t num_generations, const models::Tokenizer& tokenizer, TurnParts turns,
+                           int64_t num_generations, const models::Tokenizer& tokenizer, TurnDeps turns,
                            std::unique_ptr<EpisodeSource> rest)
     : steps_(steps),
       form_(form),
@@ -123,7 +123,7 @@ ReplaySource::ReplaySource(const std::vector<StepTables>& steps, RecordForm form
 
 namespace {
 
-StoredReplies RepliesOf(const StepRecord& record) {
+StoredReplies SelectReplies(const StepRecord& record) {
   StoredReplies replies;
   for (const EpisodeRecord& episode : record.episode_N) {
     const std::vector<TurnRecord>& turn_K = CompletionOf(episode).turn_K;
@@ -140,7 +140,7 @@ StoredReplies RepliesOf(const StepRecord& record) {
 const std::vector<EvaluationReply>* ReplaySource::StoredEvaluation(int64_t step) const {
   if (!stored_) return nullptr;
   CHECK_EQ(stored_->step, step);
-  return &EvaluationRepliesOf(*stored_);
+  return &GetEvaluationReplies(*stored_);
 }
 
 absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) {
@@ -149,14 +149,14 @@ absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std
   const StepTables* const tables = FindStep(steps_, phase, step);
   if (tables == nullptr) return absl::DataLossError(absl::StrCat("the run contains no step ", step));
   ASSIGN_OR_RETURN(stored_, FromTables(*tables, form_));
-  const int64_t generations = phase == Phase::kWarmUp ? 1 : num_generations_;
+  const int64_t generations = phase == Phase::kSft ? 1 : num_generations_;
   const bool has_turns = turns_.environment != nullptr;
   StoredReplies replies;
-  if (turns_.is_outside) replies = RepliesOf(*stored_);
+  if (turns_.is_outside) replies = SelectReplies(*stored_);
   std::optional<Player> player;
   if (has_turns) {
     player.emplace(turns_.is_outside ? replies : *turns_.environment, tokenizer_, turns_.rules,
-                   DialoguesOf(turns_, phase, step, tasks, generations));
+                   MakeDialogues(turns_, phase, step, tasks, generations));
   }
   Episodes episodes;
   for (const TaskRecord& task : tasks) {
@@ -170,7 +170,7 @@ absl::StatusOr<Episodes> ReplaySource::Draw(Phase phase, int64_t step, const std
         } else {
           episode = Replay(*stored);
         }
-        if (turns_.scorer == nullptr || phase == Phase::kWarmUp) return episode;
+        if (turns_.scorer == nullptr || phase == Phase::kSft) return episode;
         if (turns_.scorer_place >= stored->rewards_F.size()) return absl::DataLossError("it lacks a reward");
         CompletionOf(episode).process_reward = stored->rewards_F[turns_.scorer_place];
         return episode;
@@ -214,7 +214,7 @@ EpisodeRecord ReplaySource::Replay(const EpisodeRecord& stored) const {
   episode.sample = stored.sample;
   CompletionEpisode& completion = CompletionOf(episode);
   completion.tokens = CompletionOf(stored).tokens;
-  episode.decisions = DecisionsOf(completion);
+  episode.decisions = MakeDecisions(completion);
   episode.terminated = IsComplete(tokenizer_, turns_.rules, completion.tokens);
   return episode;
 }

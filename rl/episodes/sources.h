@@ -17,13 +17,13 @@
 
 namespace reprise::rl {
 
-// Warm-up: the answers, each with an end token, or an environment's demonstrations. Training: completions sampled from
-// the current model, or episodes that it plays.
+// SFT phase: the answers, each with an end token, or an environment's demonstrations. Training: completions sampled
+// from the current model, or episodes that it plays.
 class LiveSource : public EpisodeSource {
  public:
   // `model`, `tokenizer` and `pool` must outlive this; options.step is set by each Draw.
   LiveSource(const models::Model& model, const models::Tokenizer& tokenizer, models::GenerateOptions options,
-             ThreadPool& pool, TurnParts turns = {})
+             ThreadPool& pool, TurnDeps turns = {})
       : model_(model), tokenizer_(tokenizer), options_(std::move(options)), pool_(pool), turns_(std::move(turns)) {}
 
   absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override;
@@ -33,7 +33,7 @@ class LiveSource : public EpisodeSource {
  private:
   absl::StatusOr<Episodes> Answers(const std::vector<TaskRecord>& tasks) const;
   // Calls work(index) for each index, on the threads that call the external process.
-  absl::Status ForEachAsking(int64_t count, const std::function<void(int64_t index)>& work) const;
+  absl::Status ForEachOnPartnerThreads(int64_t count, const std::function<void(int64_t index)>& work) const;
   absl::Status Score(const std::function<const Dialogue&(int64_t)>& dialogue, Episodes* episodes) const;
   absl::StatusOr<Episodes> Demonstrations(int64_t step, const std::vector<TaskRecord>& tasks) const;
 
@@ -41,7 +41,7 @@ class LiveSource : public EpisodeSource {
   const models::Tokenizer& tokenizer_;
   models::GenerateOptions options_;
   ThreadPool& pool_;
-  const TurnParts turns_;
+  const TurnDeps turns_;
   models::GenerateMemory memory_;
   int64_t refills_ = 0;
 };
@@ -52,10 +52,10 @@ class LiveSource : public EpisodeSource {
 class ReplaySource : public EpisodeSource {
  public:
   // `steps`, in order and of the form, `decoder` and `tokenizer` must outlive this. num_generations: per prompt of a
-  // training step; warm-up steps have one answer per prompt. rest: the source of the steps after the last stored one;
+  // training step; SFT steps have one answer per prompt. rest: the source of the steps after the last stored one;
   // may be null.
   ReplaySource(const std::vector<StepTables>& steps, RecordForm form, const models::DecoderConfig& decoder,
-               int64_t num_generations, const models::Tokenizer& tokenizer, TurnParts turns,
+               int64_t num_generations, const models::Tokenizer& tokenizer, TurnDeps turns,
                std::unique_ptr<EpisodeSource> rest = nullptr);
 
   // DataLoss if the step is not stored, if its rows are inconsistent, if it lacks an episode of a task, or if an
@@ -73,7 +73,7 @@ class ReplaySource : public EpisodeSource {
   const models::DecoderConfig& decoder_;
   const int64_t num_generations_;
   const models::Tokenizer& tokenizer_;
-  const TurnParts turns_;
+  const TurnDeps turns_;
   const std::unique_ptr<EpisodeSource> rest_;
   std::optional<StepRecord> stored_;  // the step that was drawn last; nullopt where it was not stored
 };

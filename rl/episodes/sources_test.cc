@@ -50,16 +50,16 @@ std::vector<TaskRecord> Tasks(int64_t begin, int64_t end) {
   return tasks;
 }
 
-TurnParts EndingWith(std::vector<int32_t> end_tokens, std::vector<std::string> stops = {}) {
-  TurnParts parts;
+TurnDeps EndingWith(std::vector<int32_t> end_tokens, std::vector<std::string> stops = {}) {
+  TurnDeps parts;
   parts.rules.end_tokens = std::move(end_tokens);
   parts.rules.stops = std::move(stops);
   return parts;
 }
 
-absl::StatusOr<Episodes> ReplayOf(const StepRecord& record, const std::vector<TaskRecord>& tasks,
-                                  const TurnParts& turns = EndingWith({1}), Phase phase = Phase::kTraining,
-                                  int64_t step = 3) {
+absl::StatusOr<Episodes> ReplayEpisodes(const StepRecord& record, const std::vector<TaskRecord>& tasks,
+                                        const TurnDeps& turns = EndingWith({1}), Phase phase = Phase::kTraining,
+                                        int64_t step = 3) {
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer,
                    models::Tokenizer::FromJson(models::AsciiTokenizerJson(), models::AsciiTokenizerConfigJson()));
   const std::vector<StepTables> steps = {ToTables(record, {})};
@@ -68,7 +68,7 @@ absl::StatusOr<Episodes> ReplayOf(const StepRecord& record, const std::vector<Ta
 }
 
 TEST(ReplaySourceTest, ReturnsOnlyTheTokensOfTheRanksTasks) {
-  ASSERT_OK_AND_ASSIGN(const Episodes episodes, ReplayOf(StoredStep(), Tasks(1, 2)));
+  ASSERT_OK_AND_ASSIGN(const Episodes episodes, ReplayEpisodes(StoredStep(), Tasks(1, 2)));
   ASSERT_EQ(episodes.episode_N.size(), 2u);
   EXPECT_EQ(episodes.episode_N[0].prompt, 1);
   EXPECT_EQ(CompletionOf(episodes.episode_N[0]).tokens, std::vector<int32_t>{9});
@@ -79,7 +79,7 @@ TEST(ReplaySourceTest, ReturnsOnlyTheTokensOfTheRanksTasks) {
 }
 
 TEST(ReplaySourceTest, DerivesTheEndOfACompletionFromItsLastToken) {
-  ASSERT_OK_AND_ASSIGN(const Episodes episodes, ReplayOf(StoredStep(), Tasks(0, 2)));
+  ASSERT_OK_AND_ASSIGN(const Episodes episodes, ReplayEpisodes(StoredStep(), Tasks(0, 2)));
   EXPECT_TRUE(episodes.episode_N[0].terminated);
   EXPECT_FALSE(episodes.episode_N[1].terminated);  // although the stored record has true
 }
@@ -91,44 +91,45 @@ TEST(ReplaySourceTest, DerivesTheEndOfACompletionFromAStopText) {
   ASSERT_OK_AND_ASSIGN(const models::Tokenizer tokenizer,
                        models::Tokenizer::FromJson(models::AsciiTokenizerJson(), models::AsciiTokenizerConfigJson()));
   const std::string text = tokenizer.Decode({5, 6});
-  ASSERT_OK_AND_ASSIGN(const Episodes episodes, ReplayOf(record, Tasks(1, 2), EndingWith({1, 9}, {text})));
+  ASSERT_OK_AND_ASSIGN(const Episodes episodes, ReplayEpisodes(record, Tasks(1, 2), EndingWith({1, 9}, {text})));
   EXPECT_TRUE(episodes.episode_N[0].terminated);  // although the stored record has false
-  ASSERT_OK_AND_ASSIGN(const Episodes others, ReplayOf(record, Tasks(1, 2), EndingWith({1, 9}, {text + "x"})));
+  ASSERT_OK_AND_ASSIGN(const Episodes others, ReplayEpisodes(record, Tasks(1, 2), EndingWith({1, 9}, {text + "x"})));
   EXPECT_FALSE(others.episode_N[0].terminated);
 }
 
-TEST(ReplaySourceTest, AWarmUpStepHasOneAnswerPerPrompt) {
+TEST(ReplaySourceTest, ASftStepHasOneAnswerPerPrompt) {
   StepRecord record;
-  record.phase = Phase::kWarmUp;
+  record.phase = Phase::kSft;
   record.step = 1;
   record.episode_N = {Stored(0, 0, {7, 1}), Stored(1, 0, {8, 1})};
-  ASSERT_OK_AND_ASSIGN(const Episodes episodes, ReplayOf(record, Tasks(0, 2), EndingWith({1}), Phase::kWarmUp, 1));
+  ASSERT_OK_AND_ASSIGN(const Episodes episodes, ReplayEpisodes(record, Tasks(0, 2), EndingWith({1}), Phase::kSft, 1));
   EXPECT_EQ(episodes.episode_N.size(), 2u);
 }
 
-TEST(ReplaySourceTest, RefusesTokensThatTheDecoderCouldNotHaveDrawn) {
+TEST(ReplaySourceTest, RejectsTokensThatTheDecoderCouldNotHaveDrawn) {
   for (const std::vector<int32_t>& tokens : std::vector<std::vector<int32_t>>{{10}, {-1}, {7, 7, 7, 7, 7}}) {
     StepRecord record = StoredStep();
     record.episode_N[2] = Stored(1, 0, tokens);
-    EXPECT_THAT(ReplayOf(record, Tasks(0, 2)), StatusIs(kDataLoss, HasSubstr("step 3, prompt 1 sample 0")));
-    EXPECT_OK(ReplayOf(record, Tasks(0, 1)));
+    EXPECT_THAT(ReplayEpisodes(record, Tasks(0, 2)), StatusIs(kDataLoss, HasSubstr("step 3, prompt 1 sample 0")));
+    EXPECT_OK(ReplayEpisodes(record, Tasks(0, 1)));
   }
   StepRecord longest = StoredStep();
   longest.episode_N[2] = Stored(1, 0, {7, 7, 7, 7});
-  EXPECT_OK(ReplayOf(longest, Tasks(0, 2)));
+  EXPECT_OK(ReplayEpisodes(longest, Tasks(0, 2)));
   longest.episode_N[2] = Stored(1, 0, {});
-  EXPECT_THAT(ReplayOf(longest, Tasks(0, 1)), StatusIs(kDataLoss, HasSubstr("stream turns, row 2: it has no tokens")));
+  EXPECT_THAT(ReplayEpisodes(longest, Tasks(0, 1)),
+              StatusIs(kDataLoss, HasSubstr("stream turns, row 2: it has no tokens")));
 }
 
-TEST(ReplaySourceTest, RefusesEpisodesThatAreMissingOrOutOfPlace) {
+TEST(ReplaySourceTest, RejectsEpisodesThatAreMissingOrOutOfPlace) {
   StepRecord record = StoredStep();
   record.episode_N.pop_back();
-  EXPECT_THAT(ReplayOf(record, Tasks(0, 2)), StatusIs(kDataLoss, HasSubstr("missing")));
+  EXPECT_THAT(ReplayEpisodes(record, Tasks(0, 2)), StatusIs(kDataLoss, HasSubstr("missing")));
   record = StoredStep();
   std::swap(record.episode_N[1], record.episode_N[2]);
-  EXPECT_THAT(ReplayOf(record, Tasks(0, 2)), StatusIs(kDataLoss, HasSubstr("in its place is prompt 1 sample 0")));
+  EXPECT_THAT(ReplayEpisodes(record, Tasks(0, 2)), StatusIs(kDataLoss, HasSubstr("in its place is prompt 1 sample 0")));
   record.step = 4;
-  EXPECT_THAT(ReplayOf(record, Tasks(0, 2)), StatusIs(kDataLoss, HasSubstr("no step 3")));
+  EXPECT_THAT(ReplayEpisodes(record, Tasks(0, 2)), StatusIs(kDataLoss, HasSubstr("no step 3")));
 }
 
 // The steps after the stored ones.
@@ -144,7 +145,7 @@ TEST(ReplaySourceTest, KnowsTheEvaluationOfTheStepThatItDrewLast) {
   const RecordForm form = {.evaluates_outside = true};
   const models::DecoderConfig decoder = SmallDecoder();
   StepRecord record = StoredStep();
-  EvaluationRepliesOf(record).emplace_back();
+  GetEvaluationReplies(record).emplace_back();
   const std::vector<StepTables> steps = {ToTables(record, form)};
   ReplaySource source(steps, form, decoder, 2, tokenizer, EndingWith({1}), std::make_unique<NoEpisodes>());
   EXPECT_EQ(source.StoredEvaluation(3), nullptr);

@@ -15,12 +15,13 @@ namespace reprise::rl {
 
 namespace {
 
-Scored ScoredEpisodeOf(const models::Tokenizer& tokenizer, const RewardOptions& options, const EpisodeRecord& episode) {
+Scored MakeScoredEpisode(const models::Tokenizer& tokenizer, const RewardOptions& options,
+                         const EpisodeRecord& episode) {
   const CompletionEpisode& completion = CompletionOf(episode);
   const absl::Span<const int32_t> tokens = completion.tokens;
   Scored scored;
   if (completion.turn_K.empty()) {
-    scored = ScoredCompletionOf(tokenizer, options.rules, tokens, episode.terminated);
+    scored = MakeScoredCompletion(tokenizer, options.rules, tokens, episode.terminated);
     scored.process_reward = completion.process_reward;
     return scored;
   }
@@ -35,8 +36,8 @@ Scored ScoredEpisodeOf(const models::Tokenizer& tokenizer, const RewardOptions& 
 
 }  // namespace
 
-Scored ScoredCompletionOf(const models::Tokenizer& tokenizer, const TurnRules& rules, absl::Span<const int32_t> tokens,
-                          bool terminated) {
+Scored MakeScoredCompletion(const models::Tokenizer& tokenizer, const TurnRules& rules,
+                            absl::Span<const int32_t> tokens, bool terminated) {
   Scored scored;
   scored.tokens = static_cast<int64_t>(tokens.size());
   scored.text = ActionText(tokenizer, rules, tokens);
@@ -76,8 +77,8 @@ absl::Status ScoreEpisodes(const models::Tokenizer& tokenizer, const RewardOptio
                            absl::Span<const TaskRecord> task_P, absl::Span<EpisodeRecord> episode_N) {
   for (EpisodeRecord& episode : episode_N) {
     ASSIGN_OR_RETURN(episode.rewards_F,
-                     RewardsOfCompletion(options, CompletionOf(TaskOf(task_P, episode)),
-                                         ScoredEpisodeOf(tokenizer, options, episode),
+                     RewardsOfCompletion(options, CompletionOf(FindTask(task_P, episode)),
+                                         MakeScoredEpisode(tokenizer, options, episode),
                                          absl::StrCat("prompt ", episode.prompt, " sample ", episode.sample)));
     if (options.columns.by_turn)
       episode.earned_T = EnvironmentRewardByToken(CompletionOf(episode), options.turn_reward);

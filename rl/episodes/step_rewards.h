@@ -39,8 +39,8 @@ struct Scored {
 };
 
 // The text of the result is without the end token or stop text that ended the completion.
-Scored ScoredCompletionOf(const models::Tokenizer& tokenizer, const TurnRules& rules, absl::Span<const int32_t> tokens,
-                          bool terminated);
+Scored MakeScoredCompletion(const models::Tokenizer& tokenizer, const TurnRules& rules,
+                            absl::Span<const int32_t> tokens, bool terminated);
 
 // Returns the completion's rewards by function; NaN where the external process could not score it. Internal, naming the
 // function and `whose`, if a reward is not within bounds (rl/record/bounds.h).

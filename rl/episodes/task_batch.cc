@@ -27,7 +27,7 @@ class StepTasks {
         seed_(static_cast<uint64_t>(config.run.seed)),
         purpose_(TaskPurpose(phase)),
         step_(step),
-        prompts_(phase == Phase::kWarmUp ? config.warm_up.prompts_per_step : config.rollout.prompts_per_step) {}
+        prompts_(phase == Phase::kSft ? config.sft.prompts_per_step : config.rollout.prompts_per_step) {}
 
   absl::Status MakeSource(const models::Tokenizer& tokenizer) {
     ASSIGN_OR_RETURN(source_, ProblemSource::Create(config_, tokenizer));
@@ -45,7 +45,7 @@ class StepTasks {
     const std::string line =
         problems_.empty() ? ""
                           : absl::StrCat(" (line ", problems_[ProblemAt(prompt)].line, " of ", config_.data.path, ")");
-    return absl::StrCat("prompt ", prompt, " of ", purpose_ == Purpose::kWarmUpTask ? "warm-up " : "", "step ", step_,
+    return absl::StrCat("prompt ", prompt, " of ", purpose_ == Purpose::kSftTask ? "SFT phase " : "", "step ", step_,
                         line);
   }
 
@@ -74,7 +74,7 @@ absl::Status DoesNotFit(const Config& config, const std::string& name, int64_t t
 
 }  // namespace
 
-TaskRecord RecordOf(int64_t prompt, data::Task task) {
+TaskRecord MakeTaskRecord(int64_t prompt, data::Task task) {
   return CompletionTaskRecord(prompt, {.text = std::move(task.prompt),
                                        .answer = std::move(task.answer),
                                        .has_answer = task.has_answer,
@@ -104,7 +104,7 @@ absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const st
   std::vector<TaskRecord> tasks;
   for (int64_t prompt = begin; prompt < end; ++prompt) {
     ASSIGN_OR_RETURN(data::Task task, source.At(prompt));
-    TaskRecord record = RecordOf(prompt, std::move(task));
+    TaskRecord record = MakeTaskRecord(prompt, std::move(task));
     CompletionTask& completion = CompletionOf(record);
     ASSIGN_OR_RETURN(completion.tokens, EncodeText(config, tokenizer, completion.text, source.Name(prompt)));
     CutPrompt(config.rollout, &completion.tokens);
@@ -114,7 +114,7 @@ absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const st
       return DoesNotFit(config, source.Name(prompt), tokens, absl::StrCat("rollout.max_completion_length ", length),
                         positions);
     }
-    if (phase == Phase::kWarmUp && !HasEnvironment(config)) {
+    if (phase == Phase::kSft && !HasEnvironment(config)) {
       ASSIGN_OR_RETURN(const std::vector<int32_t> encoded,
                        EncodeText(config, tokenizer, completion.answer, source.Name(prompt)));
       const int64_t answer = static_cast<int64_t>(encoded.size());

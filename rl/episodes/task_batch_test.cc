@@ -29,7 +29,7 @@ std::vector<data::Task> Problems(int count) {
 Config FourPromptsAStep() {
   Config config;
   config.rollout.prompts_per_step = 4;
-  config.warm_up.prompts_per_step = 4;
+  config.sft.prompts_per_step = 4;
   return config;
 }
 
@@ -74,11 +74,11 @@ TEST(DrawTasksTest, GivesEveryRankItsPartOfTheSameStep) {
   }
 }
 
-TEST(DrawTasksTest, HasAnotherOrderForAnotherSeedAndInTheWarmUp) {
+TEST(DrawTasksTest, HasAnotherOrderForAnotherSeedAndInTheSft) {
   Config config = FourPromptsAStep();
   const std::vector<data::Task> problems = Problems(100);
   const Tasks tasks = Draw(config, problems, Phase::kTraining, 1);
-  EXPECT_NE(tasks, Draw(config, problems, Phase::kWarmUp, 1));
+  EXPECT_NE(tasks, Draw(config, problems, Phase::kSft, 1));
   config.run.seed = 2;
   EXPECT_NE(tasks, Draw(config, problems, Phase::kTraining, 1));
 }
@@ -104,13 +104,13 @@ TEST(DrawTasksTest, NamesTheLineOfAProblemThatDoesNotFit) {
                "completions"));
   EXPECT_OK(DrawTasks(config, problems, Ascii(), 30, Phase::kTraining, 2, 1, 2));
   EXPECT_THAT(
-      DrawTasks(config, problems, Ascii(), 34, Phase::kWarmUp, 1, 0, 1),
+      DrawTasks(config, problems, Ascii(), 34, Phase::kSft, 1, 0, 1),
       StatusIs(
           absl::StatusCode::kInvalidArgument,
-          "prompt 0 of warm-up step 1 (line 17 of d.jsonl) has 10 tokens; with the 25 tokens of its "
+          "prompt 0 of SFT step 1 (line 17 of d.jsonl) has 10 tokens; with the 25 tokens of its "
           "answer it does not fit the model's 34 positions: shorten the prompts (rollout.max_prompt_length) or the "
           "completions"));
-  EXPECT_OK(DrawTasks(config, problems, Ascii(), 35, Phase::kWarmUp, 1, 0, 1));
+  EXPECT_OK(DrawTasks(config, problems, Ascii(), 35, Phase::kSft, 1, 0, 1));
 }
 
 TEST(DrawTasksTest, NamesTheProblemThatTheTokenizerLeavesNothingOf) {

@@ -13,32 +13,32 @@
 
 namespace reprise::rl {
 
-absl::StatusOr<TurnParts> TurnPartsOf(const Config& config, Environment* environment, ProcessClient* process,
+absl::StatusOr<TurnDeps> MakeTurnDeps(const Config& config, Environment* environment, ProcessClient* process,
                                       const std::vector<int32_t>& end_tokens) {
-  TurnParts parts;
+  TurnDeps parts;
   parts.environment = environment;
   parts.is_outside = config.environment.name == kProcess;
   parts.process = process;
   parts.askers = config.execution.process_count;
-  ASSIGN_OR_RETURN(const RewardChoice rewards, RewardsOf(config.algorithm));
+  ASSIGN_OR_RETURN(const RewardChoice rewards, ParseRewardChoice(config.algorithm));
   const auto place = std::find(rewards.functions.begin(), rewards.functions.end(), kProcessReward);
   if (place != rewards.functions.end()) {
     parts.scorer = process;
     parts.scorer_place = static_cast<size_t>(place - rewards.functions.begin());
   }
-  ASSIGN_OR_RETURN(parts.rules, TurnRulesOf(config, end_tokens));
+  ASSIGN_OR_RETURN(parts.rules, MakeTurnRules(config, end_tokens));
   parts.seed = static_cast<uint64_t>(config.run.seed);
   parts.max_completion_length = config.rollout.max_completion_length;
   return parts;
 }
 
-std::vector<Dialogue> DialoguesOf(const TurnParts& parts, Phase phase, int64_t step,
-                                  const std::vector<TaskRecord>& tasks, int64_t generations) {
+std::vector<Dialogue> MakeDialogues(const TurnDeps& parts, Phase phase, int64_t step,
+                                    const std::vector<TaskRecord>& tasks, int64_t generations) {
   std::vector<Dialogue> dialogues;
   for (const TaskRecord& task : tasks) {
     Dialogue dialogue;
     dialogue.place = {.seed = parts.seed,
-                      .purpose = phase == Phase::kWarmUp ? Purpose::kWarmUpTask : parts.purpose,
+                      .purpose = phase == Phase::kSft ? Purpose::kSftTask : parts.purpose,
                       .step = static_cast<uint64_t>(step),
                       .prompt = static_cast<uint64_t>(task.prompt)};
     const CompletionTask& asked = CompletionOf(task);
@@ -52,15 +52,15 @@ std::vector<Dialogue> DialoguesOf(const TurnParts& parts, Phase phase, int64_t s
   return dialogues;
 }
 
-absl::StatusOr<double> ScoreOf(const TurnParts& parts, const models::Tokenizer& tokenizer, const Dialogue& dialogue,
-                               const EpisodeRecord& episode) {
+absl::StatusOr<double> ScoreDialogue(const TurnDeps& parts, const models::Tokenizer& tokenizer,
+                                     const Dialogue& dialogue, const EpisodeRecord& episode) {
   const CompletionEpisode& completion = CompletionOf(episode);
   absl::Span<const int32_t> action = completion.tokens;
   if (!completion.turn_K.empty()) action = action.last(static_cast<size_t>(completion.turn_K.back().action_tokens));
   return ScoreByProcess(*parts.scorer, dialogue, ActionText(tokenizer, parts.rules, action), episode.terminated);
 }
 
-std::vector<TurnRecord> TurnsOf(const models::SampledCompletion& sampled, const Dialogue& dialogue) {
+std::vector<TurnRecord> RecordTurns(const models::SampledCompletion& sampled, const Dialogue& dialogue) {
   std::vector<TurnRecord> turns;
   for (size_t k = 0; k < sampled.turn_K.size(); ++k) {
     const models::SampledTurn& turn = sampled.turn_K[k];
@@ -70,7 +70,7 @@ std::vector<TurnRecord> TurnsOf(const models::SampledCompletion& sampled, const 
   return turns;
 }
 
-Transcript::Transcript(const TurnParts& parts, const models::Tokenizer& tokenizer, Player& player, int64_t episode)
+Transcript::Transcript(const TurnDeps& parts, const models::Tokenizer& tokenizer, Player& player, int64_t episode)
     : parts_(parts), tokenizer_(tokenizer), player_(player), episode_(episode) {
   record_.prompt = static_cast<int64_t>(dialogue().place.prompt);
   record_.sample = static_cast<int64_t>(dialogue().sample);
@@ -104,12 +104,12 @@ bool Transcript::HasRoomFor(size_t action_tokens) const {
 
 EpisodeRecord Transcript::Take() {
   record_.terminated = EndedByEnvironment(completion_);
-  record_.decisions = DecisionsOf(completion_);
+  record_.decisions = MakeDecisions(completion_);
   record_.content = std::move(completion_);
   return std::move(record_);
 }
 
-absl::StatusOr<EpisodeRecord> Demonstrate(const TurnParts& parts, const models::Tokenizer& tokenizer, Player& player,
+absl::StatusOr<EpisodeRecord> Demonstrate(const TurnDeps& parts, const models::Tokenizer& tokenizer, Player& player,
                                           int64_t episode) {
   Transcript transcript(parts, tokenizer, player, episode);
   while (!transcript.is_over()) {
@@ -129,7 +129,7 @@ absl::StatusOr<EpisodeRecord> Demonstrate(const TurnParts& parts, const models::
   return transcript.Take();
 }
 
-absl::StatusOr<EpisodeRecord> ReplayTurns(const TurnParts& parts, const models::Tokenizer& tokenizer, Player& player,
+absl::StatusOr<EpisodeRecord> ReplayTurns(const TurnDeps& parts, const models::Tokenizer& tokenizer, Player& player,
                                           int64_t episode, const EpisodeRecord& stored, Phase phase) {
   Transcript transcript(parts, tokenizer, player, episode);
   const CompletionEpisode& completion = CompletionOf(stored);

@@ -13,7 +13,7 @@
 namespace reprise::rl {
 namespace {
 
-absl::StatusOr<std::vector<int32_t>> TokensOf(const std::string& json) {
+absl::StatusOr<std::vector<int32_t>> ParseTokens(const std::string& json) {
   std::vector<int32_t> tokens;
   ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::Parse(json));
   ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, document.root().Elements());
@@ -26,7 +26,7 @@ absl::StatusOr<std::vector<int32_t>> TokensOf(const std::string& json) {
 
 }  // namespace
 
-absl::StatusOr<TurnRules> TurnRulesOf(const Config& config, const std::vector<int32_t>& end_tokens) {
+absl::StatusOr<TurnRules> MakeTurnRules(const Config& config, const std::vector<int32_t>& end_tokens) {
   const bool has_turns = !config.environment.name.empty();
   TurnRules rules = {.max_turns = config.environment.max_turns, .stops = {}, .end_tokens = end_tokens};
   ASSIGN_OR_RETURN(rules.stops, has_turns ? config::TextListOf("environment.stop", config.environment.stop)
@@ -34,7 +34,7 @@ absl::StatusOr<TurnRules> TurnRulesOf(const Config& config, const std::vector<in
   rules.tool_calls = {config.environment.max_tool_calls, config.environment.tool_call_refusal};
   rules.feature_bins = config.environment.feature_bins;
   if (config.rollout.stop_token_ids.empty()) return rules;
-  const absl::StatusOr<std::vector<int32_t>> more = TokensOf(config.rollout.stop_token_ids);
+  const absl::StatusOr<std::vector<int32_t>> more = ParseTokens(config.rollout.stop_token_ids);
   if (!more.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("rollout.stop_token_ids is not a JSON list of tokens, such as [7, 9]: ", more.status().message()));

@@ -13,7 +13,7 @@ namespace reprise::rl {
 // Returns the rules by which a completion, or an action of an episode, ends: with one of the model's `end_tokens`,
 // which come first in the result, with one of rollout.stop_token_ids, or with a text of rollout.stop (completions) or
 // environment.stop (actions). InvalidArgument where one of these keys is not a JSON list.
-absl::StatusOr<TurnRules> TurnRulesOf(const Config& config, const std::vector<int32_t>& end_tokens);
+absl::StatusOr<TurnRules> MakeTurnRules(const Config& config, const std::vector<int32_t>& end_tokens);
 
 }  // namespace reprise::rl
 

@@ -11,7 +11,7 @@
 #include "kernels/sums/sums.h"
 #include "rl/environment/environment.h"
 #include "rl/episodes/sources.h"
-#include "rl/gradient/fault_origin.h"
+#include "rl/gradient/corruption_origin.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/policy/decoder/decoder_policy.h"
 #include "rl/record/completions/record_turns.h"
@@ -29,11 +29,11 @@ bool IsCorrect(const Evaluator& evaluator, const TaskRecord& task, const Episode
   if (!completion.turn_K.empty()) return EnvironmentReward(completion, /*turn_reward=*/0) >= 1.0;
   if (!asked.has_answer) return false;  // then it is not defined (DefinesAccuracy)
   const Scored scored =
-      ScoredCompletionOf(evaluator.tokenizer, evaluator.rewards.rules, completion.tokens, episode.terminated);
+      MakeScoredCompletion(evaluator.tokenizer, evaluator.rewards.rules, completion.tokens, episode.terminated);
   return ExactMatch({asked.text, asked.answer, scored.text, scored.terminated}) == 1.0;
 }
 
-StoredReplies RepliesOf(const std::vector<EvaluationReply>& stored, bool greedy) {
+StoredReplies SelectReplies(const std::vector<EvaluationReply>& stored, bool greedy) {
   StoredReplies replies(StoredReplies::Lack::kEndsEpisode);
   for (const EvaluationReply& entry : stored) {
     if (entry.greedy == greedy) replies.Add(entry.prompt, entry.sample, entry.turn, entry.reply);
@@ -47,7 +47,7 @@ Digest DigestOfTokens(const CompletionEpisode& episode, int64_t count) {
 }
 
 // Appends the external process's replies in the episodes.
-void AppendReplies(const TurnParts& turns, const std::vector<EpisodeRecord>& episode_N,
+void AppendReplies(const TurnDeps& turns, const std::vector<EpisodeRecord>& episode_N,
                    std::vector<EvaluationReply>* replies) {
   for (const EpisodeRecord& episode : episode_N) {
     const CompletionEpisode& completion = CompletionOf(episode);
@@ -75,12 +75,12 @@ absl::StatusOr<std::vector<EpisodeRecord>> Play(const Evaluator& evaluator, cons
                                                 const models::GenerateOptions& options,
                                                 std::vector<EvaluationReply>* replies) {
   const bool is_stored = evaluator.stored != nullptr;
-  TurnParts turns = evaluator.turns;
+  TurnDeps turns = evaluator.turns;
   turns.greedy = options.sampling.greedy;
   StoredReplies stored;
-  TurnParts player = turns;
+  TurnDeps player = turns;
   if (is_stored) {
-    stored = RepliesOf(*evaluator.stored, turns.greedy);
+    stored = SelectReplies(*evaluator.stored, turns.greedy);
     if (turns.is_outside) player.environment = &stored;
     player.scorer = nullptr;
     player.process = nullptr;
@@ -94,7 +94,7 @@ absl::StatusOr<std::vector<EpisodeRecord>> Play(const Evaluator& evaluator, cons
   }
   for (const EpisodeRecord& episode : episodes.episode_N) {
     const absl::Status status = CheckLogprobs(episode);
-    if (!status.ok()) return WithOrigin(status, FindCorruption(evaluator.model, TaskOf(tasks, episode), episode));
+    if (!status.ok()) return WithOrigin(status, FindCorruption(evaluator.model, FindTask(tasks, episode), episode));
   }
   AppendReplies(turns, episodes.episode_N, replies);
   RETURN_IF_ERROR(ScoreEpisodes(evaluator.tokenizer, evaluator.rewards, tasks, absl::MakeSpan(episodes.episode_N)));

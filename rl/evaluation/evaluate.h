@@ -24,7 +24,7 @@ struct Evaluator {
   const models::Model& model;
   const models::Tokenizer& tokenizer;
   const RewardOptions& rewards;
-  const TurnParts& turns;  // with the purpose of the evaluation's tasks
+  const TurnDeps& turns;  // with the purpose of the evaluation's tasks
   Communicator& comm;
   ThreadPool& pool;
   // The stored replies of the external process to all ranks' problems; the process is then not called. A missing reply

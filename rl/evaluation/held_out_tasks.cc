@@ -55,7 +55,7 @@ absl::StatusOr<std::vector<TaskRecord>> HeldOutTasks(const Config& config, const
   for (int64_t index = 0; index < count; ++index) {
     ASSIGN_OR_RETURN(data::Task task, source.At(index));
     const std::string line = task.line == 0 ? "" : absl::StrCat(" (line ", task.line, " of its file)");
-    TaskRecord record = RecordOf(index, std::move(task));
+    TaskRecord record = MakeTaskRecord(index, std::move(task));
     CompletionTask& completion = CompletionOf(record);
     const std::string name = absl::StrCat("held-out problem ", index, line);
     ASSIGN_OR_RETURN(completion.tokens, EncodeText(config, tokenizer, completion.text, name));

@@ -10,7 +10,7 @@
 namespace reprise::rl {
 namespace {
 
-std::vector<FlatRange> RangesOf(const std::vector<ParameterUnit>& units) {
+std::vector<FlatRange> ToRanges(const std::vector<ParameterUnit>& units) {
   std::vector<FlatRange> ranges;
   for (const ParameterUnit& unit : units) ranges.push_back({unit.offset, unit.size});
   return ranges;
@@ -42,7 +42,7 @@ GradientExchange::GradientExchange(const std::vector<ParameterUnit>& units, int6
                                    bool overlap, int rank, TreeExchange& exchange)
     : overlap_(overlap),
       buffers_(size),
-      accumulator_(shards, rank, &buffers_, kernels::AddInto, RangesOf(units)),
+      accumulator_(shards, rank, &buffers_, kernels::AddInto, ToRanges(units)),
       sum_(exchange.comm().size() == 1 ? nullptr : &exchange.sum()),
       buckets_of_unit_(units.size()),
       shards_of_rank_(shards.ShardsOf(rank).end - shards.ShardsOf(rank).begin) {

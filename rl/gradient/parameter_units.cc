@@ -34,7 +34,7 @@ std::vector<TensorExtent> UnitExtents(const std::vector<ParameterUnit>& units) {
   return extents;
 }
 
-std::vector<ParameterUnit> UnitsOf(int rank, const Ownership& ownership, const std::vector<ParameterUnit>& units) {
+std::vector<ParameterUnit> OwnedUnits(int rank, const Ownership& ownership, const std::vector<ParameterUnit>& units) {
   std::vector<ParameterUnit> owned;
   for (const Piece& piece : ownership.PiecesOf(rank)) owned.push_back(units[piece.tensor]);
   return owned;

@@ -29,7 +29,7 @@ std::vector<ParameterUnit> MakeParameterUnits(const FlatLayout& layout);
 std::vector<TensorExtent> UnitExtents(const std::vector<ParameterUnit>& units);
 
 // Returns the units that a rank owns, where `ownership` is that of UnitExtents.
-std::vector<ParameterUnit> UnitsOf(int rank, const Ownership& ownership, const std::vector<ParameterUnit>& units);
+std::vector<ParameterUnit> OwnedUnits(int rank, const Ownership& ownership, const std::vector<ParameterUnit>& units);
 
 // Returns the digest of each tensor: the digest of its only unit, or the SHA-256 of its units' digests, in order.
 std::vector<Digest> TensorDigests(const std::vector<ParameterUnit>& units, const std::vector<Digest>& unit_digests,

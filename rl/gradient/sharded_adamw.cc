@@ -9,7 +9,7 @@
 namespace reprise::rl {
 
 void ShardedAdamW::Reset(const FlatLayout& layout, const std::vector<ParameterUnit>& units) {
-  const std::vector<RateFactor> factors = RateFactorsOf(config_);
+  const std::vector<RateFactor> factors = ReadRateFactors(config_);
   int64_t begin = 0;
   units_.clear();
   for (const ParameterUnit& unit : units) {
@@ -19,7 +19,7 @@ void ShardedAdamW::Reset(const FlatLayout& layout, const std::vector<ParameterUn
                       .size = unit.size,
                       .begin = begin,
                       .decays = Decays(spec, config_.weight_decay_on),
-                      .rate_factor = RateFactorOf(spec.name, factors)});
+                      .rate_factor = FindRateFactor(spec.name, factors)});
     begin += unit.size;
   }
   for (std::vector<float>& moments : moments_) moments.assign(static_cast<size_t>(begin), 0.0f);

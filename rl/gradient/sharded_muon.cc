@@ -23,14 +23,14 @@ double UpdateScale(const OptimizerConfig& config, int64_t rows, int64_t width) {
 }  // namespace
 
 void ShardedMuonGrokfast::Reset(const FlatLayout& layout, const std::vector<ParameterUnit>& units) {
-  const std::vector<RateFactor> factors = RateFactorsOf(config_);
+  const std::vector<RateFactor> factors = ReadRateFactors(config_);
   int64_t end[kGroups] = {};
   units_.clear();
   for (const ParameterUnit& of : units) {
     const ParameterSpec& spec = layout.specs[of.spec];
     Unit unit = {.spec = of.spec, .offset = of.offset, .size = of.size};
     unit.decays = Decays(spec, config_.weight_decay_on);
-    unit.rate_factor = RateFactorOf(spec.name, factors);
+    unit.rate_factor = FindRateFactor(spec.name, factors);
     // Filters of convolutions are matrices of [outputs, rest].
     if (config_.muon && spec.kind == ParameterKind::kMatrix && spec.shape.size() >= 2 && of.size == spec.size) {
       unit.rows = spec.shape.front();
@@ -56,7 +56,7 @@ bool ShardedMuonGrokfast::Update(const OptimizerStep& step, FlatRange range) {
   for (; unit != units_.end() && unit->offset < range.offset + range.size; ++unit) {
     CHECK_LE(unit->offset + unit->size, range.offset + range.size);
     filtered.resize(static_cast<size_t>(unit->size));
-    kernels::FilterGradient(unit->size, filter, step.gradient.data() + unit->offset, StateOf(*unit, kMeans),
+    kernels::FilterGradient(unit->size, filter, step.gradient.data() + unit->offset, UnitState(*unit, kMeans),
                             filtered.data());
     is_sound &=
         unit->is_matrix() ? UpdateMatrix(step, *unit, absl::MakeSpan(filtered)) : UpdateByAdamW(step, *unit, filtered);
@@ -67,7 +67,7 @@ bool ShardedMuonGrokfast::Update(const OptimizerStep& step, FlatRange range) {
 bool ShardedMuonGrokfast::UpdateMatrix(const OptimizerStep& step, const Unit& unit, absl::Span<float> filtered) {
   const auto is_finite = [](float value) { return std::isfinite(value); };
   kernels::AddMomentum(unit.size, static_cast<float>(config_.momentum), config_.nesterov, filtered.data(),
-                       StateOf(unit, kMomenta), filtered.data());
+                       UnitState(unit, kMomenta), filtered.data());
   // Numbers that are not finite would spread over the matrix: the state shows where they were first.
   if (!std::all_of(filtered.begin(), filtered.end(), is_finite)) return false;
   const kernels::Rows direction = {filtered.data(), unit.rows, unit.width};
@@ -88,7 +88,7 @@ bool ShardedMuonGrokfast::UpdateByAdamW(const OptimizerStep& step, const Unit& u
       FallbackRate(config_, step.learning_rate) * unit.rate_factor, config_.beta1, config_.beta2, config_.epsilon,
       unit.decays ? config_.weight_decay : 0, step.number, /*gradient_scale=*/1);
   return kernels::AdamWUpdate(unit.size, own, filtered.data(), step.parameters.data() + unit.offset,
-                              StateOf(unit, kMomenta), StateOf(unit, kSecondMoments));
+                              UnitState(unit, kMomenta), UnitState(unit, kSecondMoments));
 }
 
 std::optional<ShardedOptimizer::Damage> ShardedMuonGrokfast::FindCorruption(absl::Span<const float> parameters) const {

@@ -42,7 +42,7 @@ class ShardedMuonGrokfast final : public ShardedOptimizer {
 
   bool UpdateMatrix(const OptimizerStep& step, const Unit& unit, absl::Span<float> filtered);
   bool UpdateByAdamW(const OptimizerStep& step, const Unit& unit, absl::Span<const float> filtered);
-  float* StateOf(const Unit& unit, size_t group) { return state_[group].data() + unit.begin[group]; }
+  float* UnitState(const Unit& unit, size_t group) { return state_[group].data() + unit.begin[group]; }
 
   const OptimizerConfig config_;
   std::vector<Unit> units_;

@@ -298,7 +298,7 @@ TEST(MuonGrokfastTest, AStateThatIsRestoredContinuesWithTheSameBits) {
   EXPECT_EQ(other.weights, muon.weights);
 }
 
-TEST(MuonGrokfastTest, ADamagedNumberIsNamed) {
+TEST(MuonGrokfastTest, ACorruptedNumberIsNamed) {
   const std::vector<float> gradient = Random(TestLayout(), 2);
   for (const int spec : {0, 4}) {
     Muon muon(TestConfig());

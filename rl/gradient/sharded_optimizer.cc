@@ -6,7 +6,7 @@
 
 namespace reprise::rl {
 
-std::vector<RateFactor> RateFactorsOf(const OptimizerConfig& config) {
+std::vector<RateFactor> ReadRateFactors(const OptimizerConfig& config) {
   absl::StatusOr<std::vector<RateFactor>> factors = ParseRateFactors(config.learning_rate_factors);
   CHECK(factors.ok());
   return *std::move(factors);

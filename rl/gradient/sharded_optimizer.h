@@ -67,7 +67,7 @@ class ShardedOptimizer {
 
 // Returns optimizer.learning_rate_factors of a checked configuration. Both optimizers multiply the learning rate of a
 // tensor, and with it its decay, by its factor.
-std::vector<RateFactor> RateFactorsOf(const OptimizerConfig& config);
+std::vector<RateFactor> ReadRateFactors(const OptimizerConfig& config);
 
 // Returns the learning rate of the tensors that AdamW updates under muon_grokfast, before their factors, in a step in
 // which that of matrices is `learning_rate`: optimizer.fallback_learning_rate in proportion. Pure.

@@ -37,7 +37,7 @@ StepGradient::StepGradient(const Policy& policy, const ShardMap& shards, const s
       gradient_exchange_(units, policy.layout().total, shards, options.overlap, comm.rank(), exchange),
       unordered_(policy.layout().total, comm, pool) {}
 
-PassWorkspace* StepGradient::WorkspaceOf(int worker) {
+PassWorkspace* StepGradient::WorkerWorkspace(int worker) {
   auto& workspace = workspaces_[worker];
   if (workspace == nullptr) workspace = policy_.NewWorkspace(memory_, Team(helpers_, worker));
   return workspace.get();
@@ -58,7 +58,7 @@ void StepGradient::OnEveryShard(int64_t shards, const std::function<void(int64_t
 
 void StepGradient::ForEachShard(const std::vector<ShardInput>& inputs, const ShardWork& work) {
   OnEveryShard(static_cast<int64_t>(inputs.size()),
-               [&](int64_t index, int worker) { work(inputs[index], WorkspaceOf(worker)); });
+               [&](int64_t index, int worker) { work(inputs[index], WorkerWorkspace(worker)); });
 }
 
 absl::StatusOr<PassResult> StepGradient::Accumulate(const ShardPass& pass, const ShardInput& input, int worker,
@@ -67,13 +67,13 @@ absl::StatusOr<PassResult> StepGradient::Accumulate(const ShardPass& pass, const
   const bool is_cut = memory_.max_rows != 0;
   Tensor open = is_cut ? buffers.Acquire() : Tensor();
   target.open = is_cut ? open.mutable_data<float>().data() : nullptr;
-  absl::StatusOr<PassResult> result = policy_.Accumulate(pass, input, target, WorkspaceOf(worker));
+  absl::StatusOr<PassResult> result = policy_.Accumulate(pass, input, target, WorkerWorkspace(worker));
   if (is_cut) buffers.Release(std::move(open));
   return result;
 }
 
-absl::StatusOr<PassResult> StepGradient::AccumulateShardOf(const ShardPass& pass, int shard, const ShardInput& input,
-                                                           int worker) {
+absl::StatusOr<PassResult> StepGradient::AccumulateOneShard(const ShardPass& pass, int shard, const ShardInput& input,
+                                                            int worker) {
   Tensor total = gradient_exchange_.buffers().Acquire();
   PassTarget target = {.total = total.mutable_data<float>().data()};
   gradient_exchange_.StartShard(shard, std::move(total));
@@ -97,7 +97,7 @@ absl::StatusOr<std::vector<PassResult>> StepGradient::ComputeInOrder(const Shard
       [&](int64_t place, int worker) {
         const int shard = order[place];
         const size_t index = static_cast<size_t>(shard - first);
-        absl::StatusOr<PassResult> result = AccumulateShardOf(pass, shard, inputs[index], worker);
+        absl::StatusOr<PassResult> result = AccumulateOneShard(pass, shard, inputs[index], worker);
         status[index] = result.status();
         if (result.ok()) results[index] = *std::move(result);
       },
@@ -115,7 +115,7 @@ absl::StatusOr<std::vector<PassResult>> StepGradient::ComputeInAnyOrder(const Sh
                                                                         const std::vector<ShardInput>& inputs) {
   std::vector<PassResult> results(static_cast<size_t>(pool_.threads()));
   RETURN_IF_ERROR(unordered_.Compute(
-      SharesOf(policy_, inputs, pool_.threads()),
+      SplitIntoShares(policy_, inputs, pool_.threads()),
       [&](int64_t share, const ShardInput& input, int worker, Tensor& total) -> absl::Status {
         ASSIGN_OR_RETURN(results[share],
                          Accumulate(pass, input, worker, {.total = total.mutable_data<float>().data()}));
@@ -204,7 +204,7 @@ absl::Status StepGradient::AddResults(const std::vector<PassResult>& shards, boo
   return absl::OkStatus();
 }
 
-std::vector<ShardInput> SharesOf(const Policy& policy, const std::vector<ShardInput>& inputs, int shares) {
+std::vector<ShardInput> SplitIntoShares(const Policy& policy, const std::vector<ShardInput>& inputs, int shares) {
   const auto work_of = [&](const EpisodeGroup& group) {
     return policy.RowsOf({group}) + static_cast<int64_t>(group.episode_G.size());
   };

@@ -49,7 +49,7 @@ class UnorderedGradient {
 };
 
 // Returns the groups of all inputs in `shares` parts of nearly equal work, in order.
-std::vector<ShardInput> SharesOf(const Policy& policy, const std::vector<ShardInput>& inputs, int shares);
+std::vector<ShardInput> SplitIntoShares(const Policy& policy, const std::vector<ShardInput>& inputs, int shares);
 
 struct GradientResult {
   double norm = 0;                    // of the whole gradient, before clipping
@@ -88,13 +88,13 @@ class StepGradient {
   const ExchangeCounts& exchange_counts() const { return gradient_exchange_.counts(); }
 
  private:
-  PassWorkspace* WorkspaceOf(int worker);
+  PassWorkspace* WorkerWorkspace(int worker);
   // Calls work(index, worker) for every shard of the rank; workers without a shard of their own help other workers. The
   // communicating thread calls `meanwhile`, if not null, when it is idle.
   void OnEveryShard(int64_t shards, const std::function<void(int64_t index, int worker)>& work,
                     const std::function<void()>& meanwhile = nullptr);
   absl::StatusOr<PassResult> Accumulate(const ShardPass& pass, const ShardInput& input, int worker, PassTarget target);
-  absl::StatusOr<PassResult> AccumulateShardOf(const ShardPass& pass, int shard, const ShardInput& input, int worker);
+  absl::StatusOr<PassResult> AccumulateOneShard(const ShardPass& pass, int shard, const ShardInput& input, int worker);
   absl::StatusOr<std::vector<PassResult>> ComputeInOrder(const ShardPass& pass, const std::vector<ShardInput>& inputs);
   absl::StatusOr<std::vector<PassResult>> ComputeInAnyOrder(const ShardPass& pass,
                                                             const std::vector<ShardInput>& inputs);

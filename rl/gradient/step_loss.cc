@@ -42,12 +42,12 @@ void SummarizeWeights(absl::Span<const double> all_T, absl::Span<const uint8_t> 
   outcome->importance_max = *std::max_element(weight_T.begin(), weight_T.end());
 }
 
-absl::Status Refuse(const EpisodeRecord& episode, absl::string_view what) {
+absl::Status Reject(const EpisodeRecord& episode, absl::string_view what) {
   return absl::InternalError(absl::StrCat("prompt ", episode.prompt, " sample ", episode.sample, ": ", what));
 }
 
 absl::Status Named(const EpisodeRecord& episode, const absl::Status& status) {
-  return status.ok() ? status : Refuse(episode, status.message());
+  return status.ok() ? status : Reject(episode, status.message());
 }
 
 absl::Status CheckInputs(const Sequence& sequence, const EpisodeRecord& episode) {
@@ -56,7 +56,7 @@ absl::Status CheckInputs(const Sequence& sequence, const EpisodeRecord& episode)
 
 // Returns the mask of tokens that count: none of a masked episode, else `mask_T`, or the learned ones where it is
 // empty.
-std::vector<uint8_t> MaskOf(const EpisodeRecord& episode, bool masked, absl::Span<const uint8_t> mask_T) {
+std::vector<uint8_t> CountedMask(const EpisodeRecord& episode, bool masked, absl::Span<const uint8_t> mask_T) {
   if (masked) return std::vector<uint8_t>(static_cast<size_t>(episode.decisions.count), 0);
   return mask_T.empty() ? episode.decisions.learned_T : std::vector<uint8_t>(mask_T.begin(), mask_T.end());
 }
@@ -84,7 +84,7 @@ void AddMetrics(const SequenceLossMetrics& more, SequenceLossMetrics* sum) {
 absl::Status CheckNumbers(const Sequence& sequence, absl::Span<const float> logprob_T, const EpisodeRecord& episode) {
   RETURN_IF_ERROR(Named(episode, CheckWithinBounds(logprob_T, "logprob")));
   RETURN_IF_ERROR(CheckLogprobs(episode));
-  if (!IsWithinBounds(sequence.advantage)) return Refuse(episode, absl::StrCat("advantage is ", sequence.advantage));
+  if (!IsWithinBounds(sequence.advantage)) return Reject(episode, absl::StrCat("advantage is ", sequence.advantage));
   return Named(episode, CheckWithinBounds(sequence.advantage_T, "advantage"));
 }
 
@@ -93,7 +93,7 @@ absl::Status CheckRecomputed(const EpisodeRecord& episode, absl::Span<const floa
   const std::vector<uint8_t>& mask_T = episode.decisions.drawn_T;
   for (size_t t = 0; t < logprob_T.size(); ++t) {
     if (episode.logprobs[t] == logprob_T[t] || (!mask_T.empty() && mask_T[t] == 0)) continue;
-    return Refuse(episode, absl::StrCat("logprob of token ", t, " is ", logprob_T[t], ", but was ", episode.logprobs[t],
+    return Reject(episode, absl::StrCat("logprob of token ", t, " is ", logprob_T[t], ", but was ", episode.logprobs[t],
                                         " when the token was sampled with the same weights: memory is corrupted, or "
                                         "this machine computes incorrectly; no weight was changed"));
   }
@@ -106,10 +106,10 @@ void ToFloat(absl::Span<const double> values, absl::Span<float> floats) {
 
 absl::Status CheckOutputs(const EpisodeRecord& episode, double loss, absl::Span<const float> gradient_T,
                           absl::string_view tensor) {
-  if (!std::isfinite(loss)) return Refuse(episode, absl::StrCat("its loss is ", loss));
+  if (!std::isfinite(loss)) return Reject(episode, absl::StrCat("its loss is ", loss));
   for (size_t t = 0; t < gradient_T.size(); ++t) {
     if (std::isfinite(gradient_T[t])) continue;
-    return Refuse(episode,
+    return Reject(episode,
                   absl::StrCat("the gradient of the loss by ", tensor, " of token ", t, " is ", gradient_T[t]));
   }
   return absl::OkStatus();
@@ -175,7 +175,7 @@ absl::StatusOr<EpisodeOutcome> ReinforcementLoss(const UpdateContext& update, co
       corrected ? std::vector<double>(context.old_logprob_T.begin(), context.old_logprob_T.end())
                 : ToDouble(episode->logprobs);
   const std::vector<double> ref_logprob = ToDouble(episode->ref_logprobs);
-  const std::vector<uint8_t> mask = MaskOf(*episode, context.masked, context.mask_T);
+  const std::vector<uint8_t> mask = CountedMask(*episode, context.masked, context.mask_T);
   const std::vector<int32_t>& turn_T = episode->decisions.turn_T;
   Sequence sequence;
   sequence.logprob_T = logprob;
@@ -216,7 +216,7 @@ absl::Status AddValueLoss(const ValueContext& context, const EpisodeRecord& epis
   RETURN_IF_ERROR(CheckValues(episode, context.old_value_T));
   RETURN_IF_ERROR(Named(episode, CheckWithinBounds(context.return_T, "return")));
   const std::vector<double> value = ToDouble(value_T);
-  const std::vector<uint8_t> mask = MaskOf(episode, context.masked, context.mask_T);
+  const std::vector<uint8_t> mask = CountedMask(episode, context.masked, context.mask_T);
   ValueLoss loss =
       SequenceValueLoss({value, context.old_value_T, context.return_T, mask}, context.options, context.normalizer);
   for (double& slope : loss.dloss_dvalue_T) slope *= context.weight;

@@ -98,7 +98,7 @@ struct ValueContext {
 absl::Status AddValueLoss(const ValueContext& context, const EpisodeRecord& episode, absl::Span<const float> value_T,
                           absl::Span<float> dvalue_T, EpisodeOutcome* outcome);
 
-// Supervised warm-up: cross-entropy, the mean over the step's num_tokens tokens of the policy. Sets the episode's
+// Supervised SFT phase: cross-entropy, the mean over the step's num_tokens tokens of the policy. Sets the episode's
 // log-probabilities.
 absl::StatusOr<EpisodeOutcome> SupervisedLoss(int64_t num_tokens, absl::Span<const float> logprob_T,
                                               absl::Span<const float> entropy_T, EpisodeRecord* episode,

@@ -29,7 +29,7 @@ TEST(ReinforcementLossTest, GivesObservationsAZeroGradientAndAllTurnsTheSameAdva
   update.first = true;
   update.options.entropy_coef = 0.1;
   const std::vector<SequenceSize> sizes = {{3, 1.0}};
-  update.normalizer = NormalizerOf(sizes, 3.0, 1);
+  update.normalizer = MakeNormalizer(sizes, 3.0, 1);
   Gradient gradient;
   ASSERT_OK_AND_ASSIGN(const EpisodeOutcome outcome,
                        ReinforcementLoss(update, {}, kLogprobs, kEntropies, &episode, gradient.view()));
@@ -50,7 +50,7 @@ TEST(ReinforcementLossTest, OutcomesOfPartsOfAnEpisodeAddToThatOfAll) {
   update.options.entropy_coef = 0.1;
   update.options.epsilon = update.options.epsilon_high = 0.01;
   const std::vector<SequenceSize> sizes = {{3, 1.0}};
-  update.normalizer = NormalizerOf(sizes, 3.0, 1);
+  update.normalizer = MakeNormalizer(sizes, 3.0, 1);
   const std::vector<uint8_t> first_T = {1, 0, 0, 0, 0}, rest_T = {0, 1, 0, 0, 1};
   const std::vector<double> weight_T = {0.5, 2, 0, 0, 0.25};
   const auto outcome_of = [&](absl::Span<const uint8_t> mask_T, Gradient* gradient) {
@@ -113,7 +113,7 @@ TEST(ReinforcementLossTest, DoesNotReadLogprobsOfObservations) {
   episode.logprobs = {-0.5f, -1.5f, 0, 0, -0.25f};
   other.logprobs = {-0.5f, -1.5f, 123, -77, -0.25f};
   UpdateContext update;
-  update.normalizer = NormalizerOf(std::vector<SequenceSize>{{3, 1.0}}, 3.0, 1);
+  update.normalizer = MakeNormalizer(std::vector<SequenceSize>{{3, 1.0}}, 3.0, 1);
   Gradient gradient, other_gradient;
   const float other_logprobs[] = {-0.5f, -1.5f, 1e30f, -1e30f, -0.25f};
   ASSERT_OK_AND_ASSIGN(const EpisodeOutcome outcome,
@@ -129,7 +129,7 @@ TEST(ReinforcementLossTest, RejectsLogprobsThatDifferFromSamplingUnlessReduction
   episode.logprobs = {-0.5f, -1.25f, 0, 0, -0.25f};
   UpdateContext update;
   update.first = true;
-  update.normalizer = NormalizerOf(std::vector<SequenceSize>{{3, 1.0}}, 3.0, 1);
+  update.normalizer = MakeNormalizer(std::vector<SequenceSize>{{3, 1.0}}, 3.0, 1);
   Gradient gradient;
   EXPECT_THAT(ReinforcementLoss(update, {}, kLogprobs, kEntropies, &episode, gradient.view()).status(),
               testing::StatusIs(absl::StatusCode::kInternal, ::testing::HasSubstr("token 1")));

@@ -34,7 +34,7 @@ Updater::Updater(Policy& policy, const ShardMap& shards, std::unique_ptr<Sharded
       pool_(pool),
       units_(MakeParameterUnits(policy.layout())),
       exchange_(MakeTreeExchange(units_, exchange.in_any_order ? OneRank(shards) : shards, exchange, &comm_)),
-      owned_(UnitsOf(comm_.rank(), exchange_.ownership(), units_)),
+      owned_(OwnedUnits(comm_.rank(), exchange_.ownership(), units_)),
       gradient_(policy, shards, units_, memory, exchange, comm, exchange_, pool) {
   Reset();
 }
@@ -72,7 +72,7 @@ absl::Status Updater::Apply(double gradient_norm, double learning_rate, absl::st
       update(unit.offset, unit.size);
     });
   }
-  RETURN_IF_ERROR(AgreeOk(all_, is_sound ? absl::OkStatus() : DamageOf(learning_rate, rate_key)));
+  RETURN_IF_ERROR(AgreeOk(all_, is_sound ? absl::OkStatus() : CorruptionError(learning_rate, rate_key)));
   if (packs) return absl::OkStatus();
   RETURN_IF_ERROR(exchange_.AllgatherOwned(policy_.mutable_parameters()));
   if (adjust != nullptr) adjust();
@@ -80,7 +80,7 @@ absl::Status Updater::Apply(double gradient_norm, double learning_rate, absl::st
   return absl::OkStatus();
 }
 
-absl::Status Updater::DamageOf(double learning_rate, absl::string_view rate_key) const {
+absl::Status Updater::CorruptionError(double learning_rate, absl::string_view rate_key) const {
   const std::optional<ShardedOptimizer::Damage> damage = optimizer_->FindCorruption(policy_.parameters());
   if (!damage)
     return absl::InternalError("an invalid number of the update is valid when it is read again: memory is corrupted");

@@ -54,7 +54,7 @@ class Updater {
   absl::StatusOr<std::vector<FlatGroup>> GatherState();
 
  private:
-  absl::Status DamageOf(double learning_rate, absl::string_view rate_key) const;
+  absl::Status CorruptionError(double learning_rate, absl::string_view rate_key) const;
 
   Policy& policy_;
   const std::unique_ptr<ShardedOptimizer> optimizer_;

@@ -78,7 +78,7 @@ class Run {
     const ShardRange range = shards_.ShardsOf(comm_.rank());
     std::vector<ShardInput> inputs(static_cast<size_t>(range.end - range.begin));
     for (int shard = range.begin; shard < std::min<int>(range.end, static_cast<int>(example_.groups.size())); ++shard) {
-      inputs[shard - range.begin] = {example_.EpisodesOf(static_cast<size_t>(shard))};
+      inputs[shard - range.begin] = {example_.GroupEpisodes(static_cast<size_t>(shard))};
     }
     const EpisodeLoss loss = [](int64_t episode, const DecisionScores&, const DecisionGradients& gradients) {
       std::fill(gradients.dlogprob_T.begin(), gradients.dlogprob_T.end(), 0.1f - 0.07f * static_cast<float>(episode));

@@ -11,7 +11,7 @@
 
 namespace reprise::rl {
 
-absl::StatusOr<Choices> ChoicesOf(const Config& config) {
+absl::StatusOr<Choices> ResolveChoices(const Config& config) {
   const OptimizerConfig& optimizer = config.optimizer;
   Choices choices;
   ASSIGN_OR_RETURN(choices.algorithm, AlgorithmOf(config.algorithm));
@@ -32,8 +32,8 @@ absl::StatusOr<Choices> ChoicesOf(const Config& config) {
 
 bool CheckpointsAreStates(const Config& config, const Choices& choices) {
   const AlgorithmRow& algorithm = choices.algorithm;
-  if (HasSchedules(algorithm) || TracksBest(config.evaluation) || KeptNumbersOf(config).any()) return false;
-  return !NeedsReference(algorithm) || (config.warm_up.steps == 0 && algorithm.reference.sync_steps == 0);
+  if (HasSchedules(algorithm) || TracksBest(config.evaluation) || SelectKeptNumbers(config).any()) return false;
+  return !NeedsReference(algorithm) || (config.sft.steps == 0 && algorithm.reference.sync_steps == 0);
 }
 
 }  // namespace reprise::rl

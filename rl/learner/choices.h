@@ -16,7 +16,7 @@ struct Choices {
   ScheduleOptions schedule;
 };
 // InvalidArgument for an unknown name.
-absl::StatusOr<Choices> ChoicesOf(const Config& config);
+absl::StatusOr<Choices> ResolveChoices(const Config& config);
 
 // Whether a checkpoint, which contains only weights and the optimizer's state, is enough to resume from: the reference
 // model must be the initial one, and schedules and evaluations must have no state.

@@ -22,7 +22,7 @@ std::optional<double> ComparedMetric(const EvaluationConfig& evaluation, const M
 
 }  // namespace
 
-HeldOutEvaluation::HeldOutEvaluation(const LearnerParts& parts)
+HeldOutEvaluation::HeldOutEvaluation(const LearnerDeps& parts)
     : parts_(parts),
       best_options_{parts.config.evaluation.greater_is_better, parts.config.evaluation.early_stopping_patience,
                     parts.config.evaluation.early_stopping_threshold} {}

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "rl/evaluation/scores/best_so_far.h"
-#include "rl/learner/learner_parts.h"
+#include "rl/learner/learner_deps.h"
 #include "rl/record/step_record.h"
 
 namespace reprise::rl {
@@ -18,7 +18,7 @@ namespace reprise::rl {
 class HeldOutEvaluation {
  public:
   // All references in `parts` must outlive this.
-  explicit HeldOutEvaluation(const LearnerParts& parts);
+  explicit HeldOutEvaluation(const LearnerDeps& parts);
 
   // Called before a training step changes the weights. Evaluates before the first one, if evaluation.on_start is set,
   // and returns the metrics, named eval_start_... instead of eval_...; else returns none. This evaluation does not
@@ -41,7 +41,7 @@ class HeldOutEvaluation {
   void Restore(absl::Span<const double> numbers, absl::Span<const float> weights);
 
  private:
-  LearnerParts parts_;
+  LearnerDeps parts_;
   BestOptions best_options_;
   BestSoFar best_;
   std::vector<float> best_weights_;

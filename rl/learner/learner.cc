@@ -27,7 +27,7 @@ absl::StatusOr<T> InStep(absl::string_view phase, int64_t number, absl::StatusOr
 absl::Status Learner::Run(int64_t stop_after_step) {
   stop_after_step_ = stop_after_step;
   RETURN_IF_ERROR(RunSteps().status());
-  const LearnerParts& parts = tools_->parts;
+  const LearnerDeps& parts = step_context_->parts;
   if (is_over() && parts.config.evaluation.load_best_model_at_end && !evaluation_.best_weights().empty()) {
     SetWeights(evaluation_.best_weights(), &parts.policy());
   }
@@ -35,12 +35,12 @@ absl::Status Learner::Run(int64_t stop_after_step) {
 }
 
 absl::StatusOr<bool> Learner::RunSteps() {
-  while (phase_ == Phase::kWarmUp && !warm_up_.IsOver(step_)) {
+  while (phase_ == Phase::kSft && !sft_.IsOver(step_)) {
     const int64_t number = step_ + 1;  // a step counts as done before it is committed
-    ASSIGN_OR_RETURN(const bool continues, InStep("warm-up ", number, WarmUpStep(number)));
+    ASSIGN_OR_RETURN(const bool continues, InStep("SFT phase ", number, SftStep(number)));
     if (!continues) return false;
   }
-  if (phase_ == Phase::kWarmUp) BeginTraining();
+  if (phase_ == Phase::kSft) BeginTraining();
   while (step_ < LastStep() && !is_over()) {
     const int64_t number = step_ + 1;
     ASSIGN_OR_RETURN(const bool continues, InStep("", number, TrainStep(number)));
@@ -50,15 +50,16 @@ absl::StatusOr<bool> Learner::RunSteps() {
 }
 
 // Supervised learning of the answers.
-absl::StatusOr<bool> Learner::WarmUpStep(int64_t number) {
-  const WarmUpConfig& warm_up = tools_->parts.config.warm_up;
-  const StepShape shape = tools_->ShapeOf(Phase::kWarmUp, number, warm_up.prompts_per_step, /*generations=*/1);
-  ASSIGN_OR_RETURN(StepBatch batch, DrawStep(shape, tools_.get()));
-  const AnswerObjective objective(*tools_, &batch);
-  ASSIGN_OR_RETURN(StepUpdates updates, UpdateByAnswers(objective, batch, tools_.get()));
-  warm_up_.Follow(number, &updates.policy_metrics);
-  StepEnd end = CompleteStep(batch, updates, warm_up.learning_rate, {});
-  return CommitStep(tools_->choices.algorithm, std::move(batch), {}, std::move(updates), std::move(end), tools_.get());
+absl::StatusOr<bool> Learner::SftStep(int64_t number) {
+  const SftConfig& sft = step_context_->parts.config.sft;
+  const StepShape shape = step_context_->MakeStepShape(Phase::kSft, number, sft.prompts_per_step, /*generations=*/1);
+  ASSIGN_OR_RETURN(StepBatch batch, DrawStep(shape, step_context_.get()));
+  const AnswerObjective objective(*step_context_, &batch);
+  ASSIGN_OR_RETURN(StepUpdates updates, UpdateByAnswers(objective, batch, step_context_.get()));
+  sft_.Follow(number, &updates.policy_metrics);
+  StepEnd end = CompleteStep(batch, updates, sft.learning_rate, {});
+  return CommitStep(step_context_->choices.algorithm, std::move(batch), {}, std::move(updates), std::move(end),
+                    step_context_.get());
 }
 
 // Group-relative policy optimisation (Shao et al., DeepSeekMath, arXiv 2402.03300, algorithm 1), and the algorithms
@@ -75,45 +76,48 @@ absl::StatusOr<bool> Learner::WarmUpStep(int64_t number) {
 //
 // Line 6 needs no copy: the old policy is the log-probabilities that were recorded while sampling.
 absl::StatusOr<bool> Learner::TrainStep(int64_t number) {
-  StepTools* const tools = tools_.get();
-  const RolloutConfig& rollout = tools->parts.config.rollout;
-  const StepPlan plan = PlanOf(*tools, schedules_, number);
-  const StepShape shape = tools->ShapeOf(Phase::kTraining, number, rollout.prompts_per_step, rollout.num_generations);
+  StepContext* const step_context = step_context_.get();
+  const RolloutConfig& rollout = step_context->parts.config.rollout;
+  const StepPlan plan = PlanStep(*step_context, schedules_, number);
+  const StepShape shape =
+      step_context->MakeStepShape(Phase::kTraining, number, rollout.prompts_per_step, rollout.num_generations);
 
-  ASSIGN_OR_RETURN(StepBatch batch, DrawStep(shape, tools));                                          // 5, 7
-  ASSIGN_OR_RETURN(const StepScores scores, ScoreStep(plan, tools, &batch));                          // 8
-  ASSIGN_OR_RETURN(const StepAdvantages advantages, ComputeAdvantages(plan, scores, tools, &batch));  // 9
+  ASSIGN_OR_RETURN(StepBatch batch, DrawStep(shape, step_context));                                          // 5, 7
+  ASSIGN_OR_RETURN(const StepScores scores, ScoreStep(plan, step_context, &batch));                          // 8
+  ASSIGN_OR_RETURN(const StepAdvantages advantages, ComputeAdvantages(plan, scores, step_context, &batch));  // 9
   ASSIGN_OR_RETURN(Metrics evaluation, evaluation_.BeforeStep(number));
-  const PolicyObjective objective(plan, scores, advantages, *tools, &batch);
-  ASSIGN_OR_RETURN(StepUpdates updates, UpdateByMinibatches(plan, advantages, objective, batch, tools));  // 10, 11
-  RETURN_IF_ERROR(AdvanceSchedules(batch, advantages, updates, tools, &schedules_));
+  const PolicyObjective objective(plan, scores, advantages, *step_context, &batch);
+  ASSIGN_OR_RETURN(StepUpdates updates,
+                   UpdateByMinibatches(plan, advantages, objective, batch, step_context));  // 10, 11
+  RETURN_IF_ERROR(AdvanceSchedules(batch, advantages, updates, step_context, &schedules_));
   RETURN_IF_ERROR(evaluation_.AfterStep(number, RewardAverage(schedules_), &evaluation));
-  FollowTrends(tools->parts.config, &schedules_, &evaluation);
+  FollowTrends(step_context->parts.config, &schedules_, &evaluation);
   StepEnd end = CompleteStep(batch, updates, plan.learning_rate, std::move(evaluation));
-  return CommitStep(plan.algorithm, std::move(batch), advantages, std::move(updates), std::move(end), tools);
+  return CommitStep(plan.algorithm, std::move(batch), advantages, std::move(updates), std::move(end), step_context);
 }
 
 // ---- Its parts
 
-Learner::Learner(std::unique_ptr<StepTools> tools)
-    : tools_(std::move(tools)), evaluation_(tools_->parts), warm_up_(tools_->parts.config) {}
+Learner::Learner(std::unique_ptr<StepContext> step_context)
+    : step_context_(std::move(step_context)), evaluation_(step_context_->parts), sft_(step_context_->parts.config) {}
 
-absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(const LearnerParts& parts) {
-  ASSIGN_OR_RETURN(std::unique_ptr<StepTools> tools, StepTools::Create(parts));
-  return std::unique_ptr<Learner>(new Learner(std::move(tools)));
+absl::StatusOr<std::unique_ptr<Learner>> Learner::Create(const LearnerDeps& parts) {
+  ASSIGN_OR_RETURN(std::unique_ptr<StepContext> step_context, StepContext::Create(parts));
+  return std::unique_ptr<Learner>(new Learner(std::move(step_context)));
 }
 
 void Learner::Restore(const LearnerState& state) {
   if (state.phase == Phase::kTraining) BeginTraining();
   step_ = state.step;
   num_tokens_ = state.num_tokens;
-  tools_->updater.Restore(state.optimizer, state.updates);
-  SetWeights(state.weights, &tools_->parts.policy());
-  if (tools_->reference != nullptr && !state.reference.empty()) SetWeights(state.reference, tools_->reference.get());
-  if (state.phase == Phase::kWarmUp) {
-    warm_up_.Restore(state.schedules);
+  step_context_->updater.Restore(state.optimizer, state.updates);
+  SetWeights(state.weights, &step_context_->parts.policy());
+  if (step_context_->reference != nullptr && !state.reference.empty())
+    SetWeights(state.reference, step_context_->reference.get());
+  if (state.phase == Phase::kSft) {
+    sft_.Restore(state.schedules);
   } else if (!state.schedules.empty()) {
-    schedules_ = FromNumbers(state.schedules, KeptNumbersOf(tools_->parts.config));
+    schedules_ = FromNumbers(state.schedules, SelectKeptNumbers(step_context_->parts.config));
   }
   evaluation_.Restore(state.best, state.best_weights);
 }
@@ -121,26 +125,26 @@ void Learner::Restore(const LearnerState& state) {
 void Learner::BeginTraining() {
   phase_ = Phase::kTraining;
   step_ = num_tokens_ = 0;
-  schedules_ = InitialSchedules(tools_->choices.algorithm);
-  tools_->BeginTraining();
+  schedules_ = InitialSchedules(step_context_->choices.algorithm);
+  step_context_->BeginTraining();
 }
 
 bool Learner::is_over() const {
   if (phase_ != Phase::kTraining) return false;
-  const Config& config = tools_->parts.config;
+  const Config& config = step_context_->parts.config;
   return step_ == config.run.steps || evaluation_.ends_training() ||
          FailuresEndRun(config, static_cast<double>(schedules_.failures_in_a_row));
 }
 
 int64_t Learner::LastStep() const {
-  const int64_t steps = tools_->parts.config.run.steps;
+  const int64_t steps = step_context_->parts.config.run.steps;
   return stop_after_step_ > 0 ? std::min(steps, stop_after_step_) : steps;
 }
 
 void Learner::SetWeights(absl::Span<const float> weights, Policy* policy) {
   CHECK_EQ(weights.size(), policy->parameters().size());
   std::copy(weights.begin(), weights.end(), policy->mutable_parameters().begin());
-  policy->Refresh(tools_->parts.pool);
+  policy->Refresh(step_context_->parts.pool);
 }
 
 StepEnd Learner::CompleteStep(const StepBatch& batch, const StepUpdates& updates, double learning_rate,
@@ -152,12 +156,12 @@ StepEnd Learner::CompleteStep(const StepBatch& batch, const StepUpdates& updates
   end.learning_rate = learning_rate;
   end.num_tokens = num_tokens_;
   end.evaluation = std::move(evaluation);
-  const KeptNumbers kept = KeptNumbersOf(tools_->parts.config);
-  if (phase_ == Phase::kWarmUp) {
-    end.schedules = warm_up_.numbers();
-    end.ends_warm_up = warm_up_.IsOver(step_);
+  const KeptNumbers kept = SelectKeptNumbers(step_context_->parts.config);
+  if (phase_ == Phase::kSft) {
+    end.schedules = sft_.numbers();
+    end.ends_sft = sft_.IsOver(step_);
   }
-  if (phase_ == Phase::kTraining && (HasSchedules(tools_->choices.algorithm) || kept.any())) {
+  if (phase_ == Phase::kTraining && (HasSchedules(step_context_->choices.algorithm) || kept.any())) {
     end.schedules = ToNumbers(schedules_, kept);
   }
   end.best = evaluation_.best_numbers();
@@ -168,7 +172,7 @@ StepEnd Learner::CompleteStep(const StepBatch& batch, const StepUpdates& updates
 }
 
 LearnerCounts Learner::counts() const {
-  StepGradient& gradient = tools_->updater.gradient();
+  StepGradient& gradient = step_context_->updater.gradient();
   return {passes_, gradient.activation_bytes(), gradient.helped_pieces(), gradient.exchange_counts()};
 }
 

@@ -10,11 +10,11 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "rl/learner/held_out_evaluation.h"
-#include "rl/learner/learner_parts.h"
+#include "rl/learner/learner_deps.h"
 #include "rl/learner/learner_state.h"
 #include "rl/learner/schedule_state.h"
 #include "rl/learner/stages.h"
-#include "rl/learner/step_tools.h"
+#include "rl/learner/step_context.h"
 #include "rl/learner/trends.h"
 
 namespace reprise::rl {
@@ -28,13 +28,13 @@ struct LearnerCounts : PassCounts {
 
 class Learner {
  public:
-  static absl::StatusOr<std::unique_ptr<Learner>> Create(const LearnerParts& parts);
+  static absl::StatusOr<std::unique_ptr<Learner>> Create(const LearnerDeps& parts);
 
   // Resumes after the state's step instead of starting with the first one. Called before Run, with the same state on
   // every rank.
   void Restore(const LearnerState& state);
 
-  // Runs the warm-up, then training until run.steps, until early stopping, the sink or an interrupt ends it, or until
+  // Runs the SFT phase, then training until run.steps, until early stopping, the sink or an interrupt ends it, or until
   // `stop_after_step` (0: no limit). If the run is then over and evaluation.load_best_model_at_end is set, the model
   // has the weights of the best evaluation afterwards. Collective; returns the same status on every rank.
   absl::Status Run(int64_t stop_after_step);
@@ -48,25 +48,25 @@ class Learner {
   LearnerCounts counts() const;
 
   // For programs that execute the stages of a step themselves.
-  StepTools& tools() { return *tools_; }
+  StepContext& step_context() { return *step_context_; }
 
  private:
-  explicit Learner(std::unique_ptr<StepTools> tools);
+  explicit Learner(std::unique_ptr<StepContext> step_context);
 
   absl::StatusOr<bool> RunSteps();  // false: ended by the sink or an interrupt
   void BeginTraining();
   int64_t LastStep() const;  // the last training step of this process
   void SetWeights(absl::Span<const float> weights, Policy* policy);
-  absl::StatusOr<bool> WarmUpStep(int64_t number);
+  absl::StatusOr<bool> SftStep(int64_t number);
   absl::StatusOr<bool> TrainStep(int64_t number);
   // Advances to the batch's step, which counts as done before it is committed.
   StepEnd CompleteStep(const StepBatch& batch, const StepUpdates& updates, double learning_rate, Metrics evaluation);
 
-  const std::unique_ptr<StepTools> tools_;
+  const std::unique_ptr<StepContext> step_context_;
   HeldOutEvaluation evaluation_;
   ScheduleState schedules_;  // of training, before the next step
-  WarmUpWindow warm_up_;
-  Phase phase_ = Phase::kWarmUp;
+  SftWindow sft_;
+  Phase phase_ = Phase::kSft;
   int64_t step_ = 0;             // last completed one of the phase
   int64_t stop_after_step_ = 0;  // of training; 0: none
   int64_t num_tokens_ = 0;       // since the start of the phase

@@ -12,12 +12,12 @@ namespace reprise::rl {
 // The state that a learner resumes from: a copy of what PolicyState refers to, each array flat in the layout's order.
 // It does not depend on ranks.
 struct LearnerState {
-  Phase phase = Phase::kWarmUp;
-  int64_t step = 0;  // the last completed step; 0 in the warm-up: none
+  Phase phase = Phase::kSft;
+  int64_t step = 0;  // the last completed step; 0 in the SFT phase: none
   int64_t updates = 0, num_tokens = 0;
   std::vector<float> weights;
   std::vector<FlatGroup> optimizer;  // its state
-  std::vector<double> schedules;     // ToNumbers(ScheduleState), in the warm-up WarmUpWindow's; empty: as at the start
+  std::vector<double> schedules;     // ToNumbers(ScheduleState), in the SFT phase SftWindow's; empty: as at the start
   // Of training steps, without a value function; empty: the model's weights before the state is restored.
   std::vector<float> reference;
   std::vector<double> best;         // BestToNumbers(BestSoFar); empty: no evaluation so far, or not tracked

@@ -13,7 +13,7 @@
 #include "core/comm/communicator.h"
 #include "rl/gradient/step_gradient.h"
 #include "rl/gradient/step_loss.h"
-#include "rl/learner/step_tools.h"
+#include "rl/learner/step_context.h"
 #include "rl/schedule/loader.h"
 #include "rl/schedule/minibatches.h"
 
@@ -32,20 +32,20 @@ struct MinibatchPart {
 // Deals the episodes of all ranks, or their decisions, to the step's minibatches, one epoch per iteration. The same on
 // every rank. Invalid episodes are dealt too, with weight 0, so that the others keep their places in every sum. Of
 // decisions, those that count are dealt; a step without any has one minibatch of all its episodes.
-class MinibatchDealer {
+class MinibatchSampler {
  public:
-  static absl::StatusOr<MinibatchDealer> Create(const StepShape& shape, const StepAdvantages& advantages,
-                                                const UpdateOptions& options, uint64_t seed);
+  static absl::StatusOr<MinibatchSampler> Create(const StepShape& shape, const StepAdvantages& advantages,
+                                                 const UpdateOptions& options, uint64_t seed);
 
   // Returns the minibatches of an iteration; every iteration has as many. Pure.
-  std::vector<MinibatchPart> Deal(int64_t iteration) const;
+  std::vector<MinibatchPart> Sample(int64_t iteration) const;
 
   // Returns what is reported where single episodes are dealt.
   std::optional<LoaderStats> stats() const;
 
  private:
-  MinibatchDealer(const UpdateOptions& options, EpisodeLoader loader, std::vector<int64_t> decisions_N, uint64_t seed,
-                  uint64_t step)
+  MinibatchSampler(const UpdateOptions& options, EpisodeLoader loader, std::vector<int64_t> decisions_N, uint64_t seed,
+                   uint64_t step)
       : options_(options), loader_(std::move(loader)), decisions_N_(std::move(decisions_N)), seed_(seed), step_(step) {}
 
   UpdateOptions options_;
@@ -71,7 +71,7 @@ struct Minibatch {
   bool learns = true;
 
   // Returns the mask of this rank's episode `at`, in place of its learned positions; empty: these.
-  absl::Span<const uint8_t> MaskOf(size_t at) const {
+  absl::Span<const uint8_t> EpisodeMask(size_t at) const {
     return mask_NT.empty() ? absl::Span<const uint8_t>() : absl::MakeConstSpan(mask_NT[at]);
   }
 };
@@ -84,8 +84,8 @@ struct UpdatePlace {
 };
 
 // Returns the minibatch of this part. Collective.
-absl::StatusOr<Minibatch> MinibatchOf(const StepPlan& plan, const StepAdvantages& advantages, const StepBatch& batch,
-                                      MinibatchPart part, const UpdatePlace& place, StepTools* tools);
+absl::StatusOr<Minibatch> MakeMinibatch(const StepPlan& plan, const StepAdvantages& advantages, const StepBatch& batch,
+                                        MinibatchPart part, const UpdatePlace& place, StepContext* step_context);
 
 // Returns the mean k3 of the minibatch that was just evaluated, from the outcomes of this rank's episodes. Collective;
 // the same bits on any number of ranks.

@@ -1,11 +1,11 @@
 #include "rl/learner/objective.h"
 
 #include "core/status/status_macros.h"
-#include "rl/gradient/fault_origin.h"
+#include "rl/gradient/corruption_origin.h"
 
 namespace reprise::rl {
 
-UpdateLosses PolicyObjective::LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const {
+UpdateLosses PolicyObjective::MakeLosses(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const {
   const bool is_own =
       minibatch.context.first && minibatch.context.compares_with_sampling && scores_.correction_N.empty();
   UpdateLosses losses;
@@ -14,8 +14,8 @@ UpdateLosses PolicyObjective::LossesOf(const Minibatch& minibatch, absl::Span<Ep
     const size_t at = static_cast<size_t>(index);
     const EpisodeRecord& episode = batch_.episode_N[at];
     const absl::Status status = PolicyLoss(minibatch, at, scores, gradients, &outcome_N[at]);
-    return WithOrigin({tools_.parts.policy(), tools_.reference.get(), minibatch.temperature, is_own},
-                      batch_.TaskOf(episode), episode, scores.logprob_T, status);
+    return WithOrigin({step_context_.parts.policy(), step_context_.reference.get(), minibatch.temperature, is_own},
+                      batch_.FindTask(episode), episode, scores.logprob_T, status);
   };
   if (NeedsValues(plan_.algorithm)) {
     losses.values = [this, &minibatch, outcome_N](int64_t index, absl::Span<const float> value_T,
@@ -23,12 +23,12 @@ UpdateLosses PolicyObjective::LossesOf(const Minibatch& minibatch, absl::Span<Ep
       const size_t at = static_cast<size_t>(index);
       const EpisodeRecord& episode = batch_.episode_N[at];
       const absl::Status status = ValueLoss(minibatch, at, value_T, dvalue_T, &outcome_N[at]);
-      return WithOrigin({tools_.parts.policy(), nullptr, minibatch.temperature, false}, batch_.TaskOf(episode), episode,
-                        {}, status);
+      return WithOrigin({step_context_.parts.policy(), nullptr, minibatch.temperature, false}, batch_.FindTask(episode),
+                        episode, {}, status);
     };
   }
   if (plan_.algorithm.loss.kl_estimator == KlEstimator::kExact && plan_.algorithm.loss.beta != 0) {
-    losses.reference = tools_.reference.get();
+    losses.reference = step_context_.reference.get();
   }
   return losses;
 }
@@ -36,8 +36,8 @@ UpdateLosses PolicyObjective::LossesOf(const Minibatch& minibatch, absl::Span<Ep
 absl::Status PolicyObjective::PolicyLoss(const Minibatch& minibatch, size_t at, const DecisionScores& scores,
                                          const DecisionGradients& gradients, EpisodeOutcome* outcome) const {
   EpisodeRecord* const episode = &batch_.episode_N[at];
-  const EpisodeSignal& signal = advantages_.signal_N[batch_.shape.PlaceOf(*episode)];
-  EpisodeContext context = {.masked = signal.masked, .mask_T = minibatch.MaskOf(at), .weight = signal.size.weight};
+  const EpisodeLossInfo& info = advantages_.loss_info_N[batch_.shape.PlaceOf(*episode)];
+  EpisodeContext context = {.masked = info.masked, .mask_T = minibatch.EpisodeMask(at), .weight = info.size.weight};
   context.exact_kl_T = scores.divergence_T;
   context.advantage_T = episode->advantage_T;
   context.entropy_floor_scale_T = scores.entropy_floor_scale_T;
@@ -53,14 +53,14 @@ absl::Status PolicyObjective::PolicyLoss(const Minibatch& minibatch, size_t at, 
 absl::Status PolicyObjective::ValueLoss(const Minibatch& minibatch, size_t at, absl::Span<const float> value_T,
                                         absl::Span<float> dvalue_T, EpisodeOutcome* outcome) const {
   const EpisodeRecord& episode = batch_.episode_N[at];
-  const EpisodeSignal& signal = advantages_.signal_N[batch_.shape.PlaceOf(episode)];
+  const EpisodeLossInfo& info = advantages_.loss_info_N[batch_.shape.PlaceOf(episode)];
   const ValueContext context = {
       plan_.algorithm.value, minibatch.context.normalizer, scores_.value_NT[at], advantages_.return_NT[at],
-      signal.masked,         minibatch.MaskOf(at),         signal.size.weight};
+      info.masked,           minibatch.EpisodeMask(at),    info.size.weight};
   return AddValueLoss(context, episode, value_T, dvalue_T, outcome);
 }
 
-UpdateLosses AnswerObjective::LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const {
+UpdateLosses AnswerObjective::MakeLosses(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const {
   return {.policy = [this, &minibatch, outcome_N](int64_t index, const DecisionScores& scores,
                                                   const DecisionGradients& gradients) -> absl::Status {
     const size_t at = static_cast<size_t>(index);
@@ -68,8 +68,8 @@ UpdateLosses AnswerObjective::LossesOf(const Minibatch& minibatch, absl::Span<Ep
     const absl::StatusOr<EpisodeOutcome> outcome = SupervisedLoss(batch_.counts.learned_tokens, scores.logprob_T,
                                                                   scores.entropy_T, &episode, gradients.dlogprob_T);
     if (outcome.ok()) outcome_N[at] = *outcome;
-    return WithOrigin({tools_.parts.policy(), tools_.reference.get(), minibatch.temperature, false},
-                      batch_.TaskOf(episode), episode, scores.logprob_T, outcome.status());
+    return WithOrigin({step_context_.parts.policy(), step_context_.reference.get(), minibatch.temperature, false},
+                      batch_.FindTask(episode), episode, scores.logprob_T, outcome.status());
   }};
 }
 

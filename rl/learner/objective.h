@@ -7,7 +7,7 @@
 #include "absl/types/span.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/learner/minibatches.h"
-#include "rl/learner/step_tools.h"
+#include "rl/learner/step_context.h"
 #include "rl/policy/policy.h"
 
 namespace reprise::rl {
@@ -23,18 +23,18 @@ class Objective {
   virtual ~Objective() = default;
   // Returns the losses of the minibatch's episodes, which set in `outcome_N` what each of this rank's episodes
   // contributes to the metrics. Their errors name the corrupted tensor. Valid as long as the arguments are.
-  virtual UpdateLosses LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const = 0;
+  virtual UpdateLosses MakeLosses(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const = 0;
 };
 
 // Reinforcement: the loss of the configuration, and that of its value function. All references must outlive this;
-// tools, plan and advantages are those of the batch.
+// step_context, plan and advantages are those of the batch.
 class PolicyObjective : public Objective {
  public:
   PolicyObjective(const StepPlan& plan, const StepScores& scores, const StepAdvantages& advantages,
-                  const StepTools& tools, StepBatch* batch)
-      : plan_(plan), scores_(scores), advantages_(advantages), tools_(tools), batch_(*batch) {}
+                  const StepContext& step_context, StepBatch* batch)
+      : plan_(plan), scores_(scores), advantages_(advantages), step_context_(step_context), batch_(*batch) {}
 
-  UpdateLosses LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const override;
+  UpdateLosses MakeLosses(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const override;
 
  private:
   absl::Status PolicyLoss(const Minibatch& minibatch, size_t at, const DecisionScores& scores,
@@ -45,19 +45,19 @@ class PolicyObjective : public Objective {
   const StepPlan& plan_;
   const StepScores& scores_;
   const StepAdvantages& advantages_;
-  const StepTools& tools_;
+  const StepContext& step_context_;
   StepBatch& batch_;
 };
 
-// The warm-up: cross-entropy of the answers.
+// The SFT phase: cross-entropy of the answers.
 class AnswerObjective : public Objective {
  public:
-  AnswerObjective(const StepTools& tools, StepBatch* batch) : tools_(tools), batch_(*batch) {}
+  AnswerObjective(const StepContext& step_context, StepBatch* batch) : step_context_(step_context), batch_(*batch) {}
 
-  UpdateLosses LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const override;
+  UpdateLosses MakeLosses(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const override;
 
  private:
-  const StepTools& tools_;
+  const StepContext& step_context_;
   StepBatch& batch_;
 };
 

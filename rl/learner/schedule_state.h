@@ -37,7 +37,7 @@ struct KeptNumbers {
   bool any() const { return token_rewards || trends; }
 };
 
-inline KeptNumbers KeptNumbersOf(const Config& config) {
+inline KeptNumbers SelectKeptNumbers(const Config& config) {
   return {.token_rewards = config.algorithm.reward_scaling == "running",
           .trends = AveragesRewards(config) || Traits(config).trends(config).failures.has_value()};
 }

@@ -49,7 +49,7 @@ struct StepBatch {
   std::vector<EpisodeRecord> episode_N;
   StepCounts counts;
 
-  const TaskRecord& TaskOf(const EpisodeRecord& episode) const { return rl::TaskOf(task_P, episode); }
+  const TaskRecord& FindTask(const EpisodeRecord& episode) const { return rl::FindTask(task_P, episode); }
 };
 
 // For importance correction: the log-probabilities that training computes for an episode's tokens before the step's
@@ -67,7 +67,7 @@ struct StepScores {
 };
 
 // What the losses of a step need of each episode, also of other ranks' episodes.
-struct EpisodeSignal {
+struct EpisodeLossInfo {
   SequenceSize size;           // number of tokens that count, and the episode's weight
   bool masked = false;         // no token counts; true where the weight is 0
   bool has_advantage = false;  // a token that counts has an advantage other than 0
@@ -77,7 +77,7 @@ struct EpisodeSignal {
 };
 
 struct StepAdvantages {
-  std::vector<EpisodeSignal> signal_N;         // of the whole step, by prompt, then sample
+  std::vector<EpisodeLossInfo> loss_info_N;    // of the whole step, by prompt, then sample
   std::vector<double> reward_N;                // of the same episodes, weighted
   std::vector<std::vector<double>> return_NT;  // of this rank's episodes: the targets of a value function
   double mean_prompt_baseline = 0;             // over the prompts that have one

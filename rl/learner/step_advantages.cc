@@ -64,7 +64,7 @@ struct GatheredStep {
   std::vector<double> prompt_baseline_P;  // empty where not needed
 };
 
-std::vector<double> DivergencesOf(const EpisodeRecord& episode, KlEstimator estimator) {
+std::vector<double> ComputeDivergences(const EpisodeRecord& episode, KlEstimator estimator) {
   const std::vector<double> old(episode.logprobs.begin(), episode.logprobs.end());
   const std::vector<double> ref(episode.ref_logprobs.begin(), episode.ref_logprobs.end());
   return TokenDivergences(old, ref, episode.decisions.learned_T, estimator);
@@ -85,7 +85,7 @@ std::vector<double> ComparedRewards(const EpisodeRecord& episode) {
   return std::vector<double>(episode.rewards_F.size(), std::numeric_limits<double>::quiet_NaN());
 }
 
-std::vector<double> EarnedOf(const Options& options, const EpisodeRecord& episode) {
+std::vector<double> EarnedRewards(const Options& options, const EpisodeRecord& episode) {
   if (!options.rewards.by_turn) return {};
   std::vector<double> earned_T = episode.earned_T;
   for (double& earned : earned_T) earned *= options.rewards.weights_F[*options.rewards.by_turn];
@@ -102,12 +102,12 @@ GatheredEpisode WhatIsGathered(const Options& options, const StepScores& scores,
                          .is_invalid = episode.is_invalid,
                          .is_dropped = IsDropped(episode),
                          .turns = episode.decisions.turns,
-                         .earned_T = EarnedOf(options, episode)};
+                         .earned_T = EarnedRewards(options, episode)};
   if (NeedsDivergence(options.algorithm)) {
     if (!IsCut(options, episode.terminated)) {
       row.divergence = SequenceDivergence(episode, advantage.reward_kl_estimator);
     }
-    if (by_token) row.divergence_T = DivergencesOf(episode, advantage.reward_kl_estimator);
+    if (by_token) row.divergence_T = ComputeDivergences(episode, advantage.reward_kl_estimator);
   }
   if (by_token) row.mask_T = episode.decisions.learned_T;
   if (advantage.baseline == Baseline::kValue) row.value_T = scores.value_NT[i];
@@ -130,29 +130,29 @@ absl::StatusOr<GatheredStep> Gather(Communicator& comm, const Options& options, 
 
 // Returns what the loss counts of each episode. Computed before the advantages, which are whitened over counted tokens
 // only.
-std::vector<EpisodeSignal> SignalsOf(const Options& options, const GatheredStep& step,
-                                     const std::vector<double>& reward_N, int64_t generations) {
+std::vector<EpisodeLossInfo> MakeLossInfo(const Options& options, const GatheredStep& step,
+                                          const std::vector<double>& reward_N, int64_t generations) {
   std::vector<double> weight_N(reward_N.size(), 1.0);
   if (options.algorithm.dynamic_sampling) weight_N = DynamicSamplingWeights(reward_N, generations);
-  std::vector<EpisodeSignal> signal_N;
+  std::vector<EpisodeLossInfo> loss_info_N;
   for (size_t n = 0; n < weight_N.size(); ++n) {
     const GatheredEpisode& episode = step.episode_N[n];
     const bool has_baseline =
         step.prompt_baseline_P.empty() || !std::isnan(step.prompt_baseline_P[n / static_cast<size_t>(generations)]);
     if (episode.is_dropped || !has_baseline) weight_N[n] = 0;
     const bool masked = IsCut(options, episode.terminated) || weight_N[n] == 0;
-    signal_N.push_back({.size = {masked ? 0 : episode.num_learned, weight_N[n]},
-                        .masked = masked,
-                        .is_dropped = episode.is_dropped,
-                        .is_invalid = episode.is_invalid,
-                        .turns = episode.turns});
+    loss_info_N.push_back({.size = {masked ? 0 : episode.num_learned, weight_N[n]},
+                           .masked = masked,
+                           .is_dropped = episode.is_dropped,
+                           .is_invalid = episode.is_invalid,
+                           .turns = episode.turns});
   }
-  return signal_N;
+  return loss_info_N;
 }
 
 // Returns advantages by episode: one element each, unless tokens have advantages of their own.
-TokenAdvantages AdvantagesOf(const Options& options, const AdvantageInputs& inputs, const GatheredStep& step,
-                             absl::Span<const EpisodeSignal> signal_N) {
+TokenAdvantages ComputeTokenAdvantages(const Options& options, const AdvantageInputs& inputs, const GatheredStep& step,
+                                       absl::Span<const EpisodeLossInfo> loss_info_N) {
   TokenAdvantages result;
   if (!ByToken(options.algorithm.advantage)) {
     for (double advantage : Advantages(inputs, options.algorithm.advantage)) result.advantage_NT.push_back({advantage});
@@ -168,7 +168,7 @@ TokenAdvantages AdvantagesOf(const Options& options, const AdvantageInputs& inpu
          .value_T = episode.value_T,
          .earned_T = episode.earned_T,
          .bootstrap = episode.bootstrap,
-         .learned = !signal_N[n].masked,
+         .learned = !loss_info_N[n].masked,
          .turn_T = episode.turn_T});
   }
   return AdvantagesByToken(inputs, tokens_N, options.algorithm.advantage);
@@ -184,10 +184,10 @@ std::optional<double> FirstOutOfRange(absl::Span<const double> value_T) {
 // Rewards that are sound themselves can be so far apart, or so close to each other, that their advantages are not.
 // InvalidArgument then. Values that are out of bounds are a corruption, which is searched where they are used.
 absl::Status CheckAdvantages(const GatheredStep& step, const std::vector<std::vector<double>>& advantage_NT,
-                             absl::Span<const EpisodeSignal> signal_N, int64_t generations) {
+                             absl::Span<const EpisodeLossInfo> loss_info_N, int64_t generations) {
   std::optional<size_t> first;
-  for (size_t n = 0; n < signal_N.size(); ++n) {
-    if (signal_N[n].size.num_tokens == 0) continue;  // it does not count
+  for (size_t n = 0; n < loss_info_N.size(); ++n) {
+    if (loss_info_N[n].size.num_tokens == 0) continue;  // it does not count
     if (FirstOutOfRange(step.episode_N[n].value_T)) return absl::OkStatus();
     if (!first && FirstOutOfRange(advantage_NT[n])) first = n;
   }
@@ -219,7 +219,7 @@ void SummarizeValues(const GatheredStep& step, const std::vector<std::vector<dou
                      StepAdvantages* result) {
   std::vector<double> values, returns;
   for (size_t n = 0; n < return_NT.size(); ++n) {
-    if (result->signal_N[n].masked) continue;
+    if (result->loss_info_N[n].masked) continue;
     const GatheredEpisode& episode = step.episode_N[n];
     for (size_t t = 0; t < return_NT[n].size(); ++t) {
       if (!episode.mask_T.empty() && episode.mask_T[t] == 0) continue;
@@ -233,14 +233,14 @@ void SummarizeValues(const GatheredStep& step, const std::vector<std::vector<dou
   result->values.mean_return = kernels::TreeSum(returns) / tokens;
 }
 
-absl::StatusOr<Baselines> BaselinesOf(const StepPlan& plan, const StepBatch& batch, StepTools* tools) {
+absl::StatusOr<Baselines> ComputeBaselines(const StepPlan& plan, const StepBatch& batch, StepContext* step_context) {
   Baselines baselines;
   baselines.running_mean = plan.running_mean;
   baselines.token_rewards = plan.token_rewards;
   if (!NeedsPromptBaselines(plan.algorithm.advantage)) return baselines;
-  const LearnerParts& parts = tools->parts;
+  const LearnerDeps& parts = step_context->parts;
   const bool is_optimal = plan.algorithm.advantage.baseline == Baseline::kOptimal;
-  const PromptBaselineRequest request = {plan.algorithm, is_optimal ? *tools->reference : parts.policy(),
+  const PromptBaselineRequest request = {plan.algorithm, is_optimal ? *step_context->reference : parts.policy(),
                                          batch.shape.number};
   ASSIGN_OR_RETURN(baselines.prompt_baseline_P,
                    AgreeOk(parts.comm, parts.workload.PromptBaselines(request, batch.task_P)));
@@ -268,13 +268,13 @@ void KeepOwn(const Options& options, const GatheredStep& step, TokenAdvantages a
 
 }  // namespace
 
-absl::StatusOr<StepAdvantages> ComputeAdvantages(const StepPlan& plan, const StepScores& scores, StepTools* tools,
-                                                 StepBatch* batch) {
-  tools->Enter(StepStage::kAdvantages, batch->shape);
-  const Options options = {plan.algorithm, tools->parts.workload.rewards()};
-  Communicator& comm = tools->parts.comm;
-  if (NeedsDivergence(options.algorithm)) RETURN_IF_ERROR(AgreeOk(comm, CheckScores(*batch, scores, *tools)));
-  ASSIGN_OR_RETURN(const Baselines baselines, BaselinesOf(plan, *batch, tools));
+absl::StatusOr<StepAdvantages> ComputeAdvantages(const StepPlan& plan, const StepScores& scores,
+                                                 StepContext* step_context, StepBatch* batch) {
+  step_context->Enter(StepStage::kAdvantages, batch->shape);
+  const Options options = {plan.algorithm, step_context->parts.workload.rewards()};
+  Communicator& comm = step_context->parts.comm;
+  if (NeedsDivergence(options.algorithm)) RETURN_IF_ERROR(AgreeOk(comm, CheckScores(*batch, scores, *step_context)));
+  ASSIGN_OR_RETURN(const Baselines baselines, ComputeBaselines(plan, *batch, step_context));
   ASSIGN_OR_RETURN(const GatheredStep step, Gather(comm, options, baselines, scores, *batch));
   const int64_t generations = batch->shape.generations;
   std::vector<double> rewards_NF, divergence_N;
@@ -292,22 +292,22 @@ absl::StatusOr<StepAdvantages> ComputeAdvantages(const StepPlan& plan, const Ste
   if (CountScorable(step.prompt_baseline_P) > 0) {
     result.mean_prompt_baseline = MeanOfScorable(step.prompt_baseline_P);
   }
-  result.signal_N = SignalsOf(
+  result.loss_info_N = MakeLossInfo(
       options, step, ClippedRewards(result.reward_N, options.algorithm.advantage.reward_clip_range), generations);
-  TokenAdvantages advantages = AdvantagesOf(options,
-                                            {.table = {rewards_NF, weights_F, generations},
-                                             .sequence_kl_N = divergence_N,
-                                             .length_N = num_learned_N,
-                                             .prompt_baseline_P = step.prompt_baseline_P,
-                                             .running_mean = baselines.running_mean,
-                                             .reward_moments = baselines.token_rewards},
-                                            step, result.signal_N);
-  RETURN_IF_ERROR(CheckAdvantages(step, advantages.advantage_NT, result.signal_N, generations));
+  TokenAdvantages advantages = ComputeTokenAdvantages(options,
+                                                      {.table = {rewards_NF, weights_F, generations},
+                                                       .sequence_kl_N = divergence_N,
+                                                       .length_N = num_learned_N,
+                                                       .prompt_baseline_P = step.prompt_baseline_P,
+                                                       .running_mean = baselines.running_mean,
+                                                       .reward_moments = baselines.token_rewards},
+                                                      step, result.loss_info_N);
+  RETURN_IF_ERROR(CheckAdvantages(step, advantages.advantage_NT, result.loss_info_N, generations));
   for (size_t n = 0; n < advantages.advantage_NT.size(); ++n) {
     const std::vector<double>& advantage_T = advantages.advantage_NT[n];
-    EpisodeSignal& signal = result.signal_N[n];
-    signal.has_advantage = signal.size.num_tokens > 0 && std::any_of(advantage_T.begin(), advantage_T.end(),
-                                                                     [](double advantage) { return advantage != 0; });
+    EpisodeLossInfo& info = result.loss_info_N[n];
+    info.has_advantage = info.size.num_tokens > 0 && std::any_of(advantage_T.begin(), advantage_T.end(),
+                                                                 [](double advantage) { return advantage != 0; });
   }
   if (options.algorithm.advantage.baseline == Baseline::kValue) SummarizeValues(step, advantages.return_NT, &result);
   result.token_rewards = advantages.reward_moments;

@@ -42,7 +42,7 @@ void Columns(auto&& row, auto& choice) { row.Columns(choice.context, choice.feat
 void AnswerColumns(auto&& row, auto& answer) { row.Columns(answer.early, answer.sure, answer.context); }
 
 // Rank r has r choices, so that one rank has none, and four answers, one of each kind.
-StepShare ShareOf(int rank) {
+StepShare MakeShare(int rank) {
   StepShare share;
   share.tables = EmptyTables(Bandit().streams);
   for (int i = 0; i < rank; ++i) {
@@ -63,7 +63,7 @@ StepShare ShareOf(int rank) {
 TEST(GatherStepTest, AppendsTheRowsOfAnyWorkloadInRankOrder) {
   StepShare whole;
   ASSERT_OK(RunAsRanks(3, [&](Communicator& comm) -> absl::Status {
-    StepShare share = ShareOf(comm.rank());
+    StepShare share = MakeShare(comm.rank());
     const absl::Status status = GatherStep(comm, Bandit(), &share);
     if (comm.rank() == 0) whole = std::move(share);
     return status;
@@ -85,7 +85,7 @@ TEST(GatherStepTest, AppendsTheRowsOfAnyWorkloadInRankOrder) {
 TEST(GatherStepTest, PutsTheRowsOfAStreamWithAnOrderIntoIt) {
   StepShare whole;
   ASSERT_OK(RunAsRanks(2, [&](Communicator& comm) -> absl::Status {
-    StepShare share = ShareOf(comm.rank());
+    StepShare share = MakeShare(comm.rank());
     const absl::Status status = GatherStep(comm, Bandit(), &share);
     if (comm.rank() == 0) whole = std::move(share);
     return status;

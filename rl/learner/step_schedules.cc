@@ -20,22 +20,22 @@ namespace {
 
 // Returns the next state of the divergence's weight. It follows the mean, over the tokens that count, of k1 between the
 // policy that sampled and the reference.
-absl::StatusOr<KlState> NextKl(const StepBatch& batch, const std::vector<EpisodeSignal>& signal_N,
-                               const StepTools& tools, const KlState& state) {
+absl::StatusOr<KlState> NextKl(const StepBatch& batch, const std::vector<EpisodeLossInfo>& loss_info_N,
+                               const StepContext& step_context, const KlState& state) {
   std::vector<double> mine;
   for (const EpisodeRecord& episode : batch.episode_N) {
-    if (!signal_N[batch.shape.PlaceOf(episode)].masked) mine.push_back(SequenceDivergence(episode));
+    if (!loss_info_N[batch.shape.PlaceOf(episode)].masked) mine.push_back(SequenceDivergence(episode));
   }
-  ASSIGN_OR_RETURN(const std::vector<double> divergence_N, AllgatherRows(tools.parts.comm, std::move(mine)));
+  ASSIGN_OR_RETURN(const std::vector<double> divergence_N, AllgatherRows(step_context.parts.comm, std::move(mine)));
   int64_t tokens = 0, samples = 0;
-  for (const EpisodeSignal& signal : signal_N) {
+  for (const EpisodeLossInfo& signal : loss_info_N) {
     samples += signal.masked ? 0 : 1;
     tokens += signal.size.num_tokens;
   }
   std::optional<double> kl;
   if (tokens > 0) kl = kernels::TreeSum(divergence_N) / static_cast<double>(tokens);
-  KlOptions options = tools.choices.algorithm.kl;
-  options.total_updates = EndOfPart(tools.parts.config.run, batch.shape.number);
+  KlOptions options = step_context.choices.algorithm.kl;
+  options.total_updates = EndOfPart(step_context.parts.config.run, batch.shape.number);
   return NextKlState(state, options, kl, samples);
 }
 
@@ -45,7 +45,8 @@ struct EntropySum {
 };
 
 // Returns the step's metric `entropy`, to which the weight of the entropy bonus adapts; nullopt where no token counts.
-absl::StatusOr<std::optional<double>> MeanEntropyOf(Communicator& comm, const std::vector<EpisodeOutcome>& outcome_N) {
+absl::StatusOr<std::optional<double>> ComputeMeanEntropy(Communicator& comm,
+                                                         const std::vector<EpisodeOutcome>& outcome_N) {
   std::vector<EntropySum> mine;
   for (const EpisodeOutcome& outcome : outcome_N) {
     mine.push_back({outcome.metrics.entropy_sum, static_cast<double>(outcome.metrics.num_tokens)});
@@ -62,14 +63,14 @@ absl::StatusOr<std::optional<double>> MeanEntropyOf(Communicator& comm, const st
 }
 
 // Shows the step's episodes to a policy that keeps statistics of them.
-absl::Status ShowEpisodes(const StepBatch& batch, StepTools* tools) {
-  Policy& policy = tools->parts.policy();
+absl::Status ShowEpisodes(const StepBatch& batch, StepContext* step_context) {
+  Policy& policy = step_context->parts.policy();
   if (!policy.observes()) return absl::OkStatus();
   std::vector<std::vector<double>> mine;
   for (const EpisodeRecord& episode : batch.episode_N) mine.push_back(policy.Observe(episode));
   ASSIGN_OR_RETURN(const std::vector<std::vector<double>> of_episode_N,
-                   AllgatherRows(tools->parts.comm, std::move(mine)));
-  policy.TakeObservations(of_episode_N, tools->parts.pool);
+                   AllgatherRows(step_context->parts.comm, std::move(mine)));
+  policy.TakeObservations(of_episode_N, step_context->parts.pool);
   return absl::OkStatus();
 }
 
@@ -78,8 +79,9 @@ absl::Status ShowEpisodes(const StepBatch& batch, StepTools* tools) {
 std::optional<double> MeanReward(const StepAdvantages& advantages) {
   const double mean = MeanOfScorable(advantages.reward_N);
   if (!std::isnan(mean)) return mean;
-  const std::vector<EpisodeSignal>& signal_N = advantages.signal_N;
-  const bool any_invalid = std::any_of(signal_N.begin(), signal_N.end(), [](const auto& s) { return s.is_invalid; });
+  const std::vector<EpisodeLossInfo>& loss_info_N = advantages.loss_info_N;
+  const bool any_invalid =
+      std::any_of(loss_info_N.begin(), loss_info_N.end(), [](const auto& s) { return s.is_invalid; });
   return any_invalid ? std::optional<double>(0.0) : std::nullopt;
 }
 
@@ -92,28 +94,29 @@ ScheduleState InitialSchedules(const AlgorithmRow& algorithm) {
           .token_rewards = {}};
 }
 
-StepPlan PlanOf(const StepTools& tools, const ScheduleState& schedules, int64_t number) {
-  StepPlan plan = {.algorithm = tools.choices.algorithm,
+StepPlan PlanStep(const StepContext& step_context, const ScheduleState& schedules, int64_t number) {
+  StepPlan plan = {.algorithm = step_context.choices.algorithm,
                    .running_mean = schedules.reward_mean.baseline(),
                    .token_rewards = schedules.token_rewards};
   AlgorithmRow& algorithm = plan.algorithm;
   if (algorithm.kl.schedule != KlSchedule::kFixed) SetBeta(schedules.kl.coefficient, &algorithm);
   algorithm.loss.entropy_coef = EntropyCoefficient(algorithm.entropy, schedules.entropy, number - 1);
-  ScheduleOptions rate = tools.choices.schedule;
-  rate.total_steps = EndOfPart(tools.parts.config.run, number);
+  ScheduleOptions rate = step_context.choices.schedule;
+  rate.total_steps = EndOfPart(step_context.parts.config.run, number);
   plan.learning_rate = LearningRate(rate, number - 1);
   return plan;
 }
 
 absl::Status AdvanceSchedules(const StepBatch& batch, const StepAdvantages& advantages, const StepUpdates& updates,
-                              StepTools* tools, ScheduleState* schedules) {
-  tools->Enter(StepStage::kSchedules, batch.shape);
-  const AlgorithmRow& algorithm = tools->choices.algorithm;
+                              StepContext* step_context, ScheduleState* schedules) {
+  step_context->Enter(StepStage::kSchedules, batch.shape);
+  const AlgorithmRow& algorithm = step_context->choices.algorithm;
   if (algorithm.kl.schedule != KlSchedule::kFixed) {
-    ASSIGN_OR_RETURN(schedules->kl, NextKl(batch, advantages.signal_N, *tools, schedules->kl));
+    ASSIGN_OR_RETURN(schedules->kl, NextKl(batch, advantages.loss_info_N, *step_context, schedules->kl));
   }
   if (algorithm.entropy.adaptive) {
-    ASSIGN_OR_RETURN(const std::optional<double> entropy, MeanEntropyOf(tools->parts.comm, updates.outcome_N));
+    ASSIGN_OR_RETURN(const std::optional<double> entropy,
+                     ComputeMeanEntropy(step_context->parts.comm, updates.outcome_N));
     schedules->entropy = NextEntropyState(schedules->entropy, algorithm.entropy, entropy);
   }
   // The running mean is of clipped rewards, which are what it is compared with.
@@ -121,8 +124,8 @@ absl::Status AdvanceSchedules(const StepBatch& batch, const StepAdvantages& adva
       Next(schedules->reward_mean, ClippedRewards(advantages.reward_N, algorithm.advantage.reward_clip_range),
            algorithm.baseline_decay);
   schedules->token_rewards = advantages.token_rewards;
-  RETURN_IF_ERROR(ShowEpisodes(batch, tools));
-  const Config& config = tools->parts.config;
+  RETURN_IF_ERROR(ShowEpisodes(batch, step_context));
+  const Config& config = step_context->parts.config;
   if (AveragesRewards(config)) {
     std::vector<std::optional<double>>& recent = schedules->recent_rewards;
     recent.push_back(MeanReward(advantages));
@@ -130,8 +133,9 @@ absl::Status AdvanceSchedules(const StepBatch& batch, const StepAdvantages& adva
     if (recent.size() > window) recent.erase(recent.begin(), recent.end() - static_cast<std::ptrdiff_t>(window));
   }
   const int64_t every = algorithm.reference.sync_steps;
-  if (tools->reference != nullptr && every > 0 && batch.shape.number % every == 0) {
-    tools->reference->MoveTowards(tools->parts.policy(), algorithm.reference.mixup_alpha, tools->parts.pool);
+  if (step_context->reference != nullptr && every > 0 && batch.shape.number % every == 0) {
+    step_context->reference->MoveTowards(step_context->parts.policy(), algorithm.reference.mixup_alpha,
+                                         step_context->parts.pool);
   }
   return absl::OkStatus();
 }

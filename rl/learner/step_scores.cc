@@ -6,7 +6,7 @@
 #include "core/comm/agree.h"
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
-#include "rl/gradient/fault_origin.h"
+#include "rl/gradient/corruption_origin.h"
 #include "rl/gradient/step_loss.h"
 #include "rl/learner/stages.h"
 #include "rl/record/bounds.h"
@@ -25,9 +25,9 @@ absl::Status CheckBehaviour(const StepBatch& batch) {
   return absl::OkStatus();
 }
 
-absl::Status ScoreRewards(const StepTools& tools, StepBatch* batch) {
+absl::Status ScoreRewards(const StepContext& step_context, StepBatch* batch) {
   RETURN_IF_ERROR(CheckBehaviour(*batch));
-  return tools.parts.workload.Reward(batch->task_P, absl::MakeSpan(batch->episode_N));
+  return step_context.parts.workload.Reward(batch->task_P, absl::MakeSpan(batch->episode_N));
 }
 
 bool HasAllLogprobs(const StepBatch& batch) {
@@ -36,14 +36,14 @@ bool HasAllLogprobs(const StepBatch& batch) {
 
 // Sets, where episodes lack them (in a replay), the log-probabilities of tokens under the distributions that they were
 // drawn from: -infinity for a token that is never drawn. The same bits as those of sampling.
-void ScoreBehaviour(StepTools* tools, StepBatch* batch) {
+void ScoreBehaviour(StepContext* step_context, StepBatch* batch) {
   std::vector<EpisodeRecord>& episode_N = batch->episode_N;
   if (std::none_of(episode_N.begin(), episode_N.end(), [](const auto& e) { return e.behaviour_logprobs.empty(); })) {
     return;
   }
-  tools->updater.gradient().ForEachShard(
-      tools->InputsOf(*batch), [&](const ShardInput& input, PassWorkspace* workspace) {
-        tools->parts.policy().ScoreBehaviour(
+  step_context->updater.gradient().ForEachShard(
+      step_context->ShardInputs(*batch), [&](const ShardInput& input, PassWorkspace* workspace) {
+        step_context->parts.policy().ScoreBehaviour(
             input,
             [&](int64_t index, absl::Span<const float> logprob_T) {
               episode_N[index].behaviour_logprobs.assign(logprob_T.begin(), logprob_T.end());
@@ -53,60 +53,61 @@ void ScoreBehaviour(StepTools* tools, StepBatch* batch) {
 }
 
 // Sets the log-probabilities under the reference of every episode.
-void ScoreReference(const StepPlan& plan, StepTools* tools, StepBatch* batch) {
+void ScoreReference(const StepPlan& plan, StepContext* step_context, StepBatch* batch) {
   // A pass of a reference that is the policy that sampled would compute the recorded log-probabilities, bit for bit.
   // Importance correction is for samplers that differ from the policy.
-  const bool is_policy = tools->reference->SharesWith(tools->parts.policy()) && tools->is_exact() &&
-                         plan.algorithm.correction.mode == ImportanceMode::kNone;
+  const bool is_policy = step_context->reference->SharesWith(step_context->parts.policy()) &&
+                         step_context->is_exact() && plan.algorithm.correction.mode == ImportanceMode::kNone;
   if (is_policy && HasAllLogprobs(*batch)) {
     for (EpisodeRecord& episode : batch->episode_N) episode.ref_logprobs = OnDrawn(episode.decisions, episode.logprobs);
     return;
   }
-  tools->Score(*tools->reference, tools->InputsOf(*batch),
-               [batch](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float>) {
-                 EpisodeRecord& episode = batch->episode_N[index];
-                 episode.ref_logprobs = OnDrawn(episode.decisions, logprob_T);
-               });
+  step_context->Score(*step_context->reference, step_context->ShardInputs(*batch),
+                      [batch](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float>) {
+                        EpisodeRecord& episode = batch->episode_N[index];
+                        episode.ref_logprobs = OnDrawn(episode.decisions, logprob_T);
+                      });
 }
 
 // Sets the log-probabilities under the policy of every episode that lacks them (in a replay).
-void ScorePolicy(StepTools* tools, StepBatch* batch) {
+void ScorePolicy(StepContext* step_context, StepBatch* batch) {
   if (HasAllLogprobs(*batch)) return;
-  tools->Score(tools->parts.policy(), tools->InputsOf(*batch),
-               [batch](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T) {
-                 SetIfLacking(logprob_T, entropy_T, &batch->episode_N[index]);
-               });
+  step_context->Score(step_context->parts.policy(), step_context->ShardInputs(*batch),
+                      [batch](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T) {
+                        SetIfLacking(logprob_T, entropy_T, &batch->episode_N[index]);
+                      });
 }
 
 // Returns for every episode the log-probabilities before the first update, which become the old ones of its ratios, and
 // the importance weights relative to the log-probabilities that it was sampled with: the behaviour's where they are
 // recorded, else the policy's.
-std::vector<Correction> CorrectionsOf(const ImportanceOptions& options, StepTools* tools, StepBatch* batch) {
+std::vector<Correction> ComputeCorrections(const ImportanceOptions& options, StepContext* step_context,
+                                           StepBatch* batch) {
   std::vector<Correction> correction_N(batch->episode_N.size());
-  tools->Score(tools->parts.policy(), tools->InputsOf(*batch),
-               [&](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T) {
-                 const size_t at = static_cast<size_t>(index);
-                 EpisodeRecord& episode = batch->episode_N[at];
-                 const std::vector<float> computed_T = OnDrawn(episode.decisions, logprob_T);
-                 SetIfLacking(logprob_T, entropy_T, &episode);
-                 const std::vector<float>& recorded =
-                     episode.behaviour_logprobs.empty() ? episode.logprobs : episode.behaviour_logprobs;
-                 const std::vector<double> sampler(recorded.begin(), recorded.end());
-                 Correction& correction = correction_N[at];
-                 correction.old_logprob_T.assign(computed_T.begin(), computed_T.end());
-                 correction.weight_T =
-                     ImportanceWeights(correction.old_logprob_T, sampler, episode.decisions.learned_T, options);
-               });
+  step_context->Score(step_context->parts.policy(), step_context->ShardInputs(*batch),
+                      [&](int64_t index, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T) {
+                        const size_t at = static_cast<size_t>(index);
+                        EpisodeRecord& episode = batch->episode_N[at];
+                        const std::vector<float> computed_T = OnDrawn(episode.decisions, logprob_T);
+                        SetIfLacking(logprob_T, entropy_T, &episode);
+                        const std::vector<float>& recorded =
+                            episode.behaviour_logprobs.empty() ? episode.logprobs : episode.behaviour_logprobs;
+                        const std::vector<double> sampler(recorded.begin(), recorded.end());
+                        Correction& correction = correction_N[at];
+                        correction.old_logprob_T.assign(computed_T.begin(), computed_T.end());
+                        correction.weight_T =
+                            ImportanceWeights(correction.old_logprob_T, sampler, episode.decisions.learned_T, options);
+                      });
   return correction_N;
 }
 
 // Computes the values before the step's updates, which are the old values of all its updates.
-void ScoreValues(bool bootstrap_truncated, const StepBatch& batch, StepTools* tools, StepScores* scores) {
+void ScoreValues(bool bootstrap_truncated, const StepBatch& batch, StepContext* step_context, StepScores* scores) {
   scores->value_NT.resize(batch.episode_N.size());
   scores->bootstrap_N.resize(batch.episode_N.size());
-  tools->updater.gradient().ForEachShard(
-      tools->InputsOf(batch), [&](const ShardInput& input, PassWorkspace* workspace) {
-        tools->parts.policy().PredictValues(
+  step_context->updater.gradient().ForEachShard(
+      step_context->ShardInputs(batch), [&](const ShardInput& input, PassWorkspace* workspace) {
+        step_context->parts.policy().PredictValues(
             input, bootstrap_truncated,
             [&](int64_t index, absl::Span<const float> value_T) {
               const size_t at = static_cast<size_t>(index),
@@ -120,28 +121,29 @@ void ScoreValues(bool bootstrap_truncated, const StepBatch& batch, StepTools* to
 
 }  // namespace
 
-absl::StatusOr<StepScores> ScoreStep(const StepPlan& plan, StepTools* tools, StepBatch* batch) {
-  tools->Enter(StepStage::kScore, batch->shape);
+absl::StatusOr<StepScores> ScoreStep(const StepPlan& plan, StepContext* step_context, StepBatch* batch) {
+  step_context->Enter(StepStage::kScore, batch->shape);
   const AlgorithmRow& algorithm = plan.algorithm;
   StepScores scores;
-  RETURN_IF_ERROR(AgreeOk(tools->parts.comm, ScoreRewards(*tools, batch)));
-  if (FiltersSampling(tools->parts.config)) ScoreBehaviour(tools, batch);
-  if (tools->reference != nullptr) ScoreReference(plan, tools, batch);
+  RETURN_IF_ERROR(AgreeOk(step_context->parts.comm, ScoreRewards(*step_context, batch)));
+  if (FiltersSampling(step_context->parts.config)) ScoreBehaviour(step_context, batch);
+  if (step_context->reference != nullptr) ScoreReference(plan, step_context, batch);
   // Before the first update computes them, the reward needs the policy's log-probabilities, and so do minibatches that
   // are not part of the first update.
-  if (NeedsDivergence(algorithm) || HasMinibatches(algorithm.update)) ScorePolicy(tools, batch);
+  if (NeedsDivergence(algorithm) || HasMinibatches(algorithm.update)) ScorePolicy(step_context, batch);
   if (algorithm.correction.mode != ImportanceMode::kNone) {
-    scores.correction_N = CorrectionsOf(algorithm.correction, tools, batch);
+    scores.correction_N = ComputeCorrections(algorithm.correction, step_context, batch);
   }
   if (NeedsValues(algorithm)) {
-    ScoreValues(algorithm.advantage.bootstrap_truncated, *batch, tools, &scores);
-    RETURN_IF_ERROR(AgreeOk(tools->parts.comm, CheckScores(*batch, scores, *tools)));
+    ScoreValues(algorithm.advantage.bootstrap_truncated, *batch, step_context, &scores);
+    RETURN_IF_ERROR(AgreeOk(step_context->parts.comm, CheckScores(*batch, scores, *step_context)));
   }
   return scores;
 }
 
-absl::Status CheckScores(const StepBatch& batch, const StepScores& scores, const StepTools& tools) {
-  const OriginSearch search = {tools.parts.policy(), tools.reference.get(), tools.temperature(), tools.is_exact()};
+absl::Status CheckScores(const StepBatch& batch, const StepScores& scores, const StepContext& step_context) {
+  const OriginSearch search = {step_context.parts.policy(), step_context.reference.get(), step_context.temperature(),
+                               step_context.is_exact()};
   for (size_t i = 0; i < batch.episode_N.size(); ++i) {
     const EpisodeRecord& episode = batch.episode_N[i];
     absl::Status status = CheckLogprobs(episode);
@@ -150,7 +152,7 @@ absl::Status CheckScores(const StepBatch& batch, const StepScores& scores, const
       if (scores.bootstrap_N[i]) value_T.push_back(*scores.bootstrap_N[i]);
       status = CheckValues(episode, value_T);
     }
-    if (!status.ok()) return WithOrigin(search, batch.TaskOf(episode), episode, {}, status);
+    if (!status.ok()) return WithOrigin(search, batch.FindTask(episode), episode, {}, status);
   }
   return absl::OkStatus();
 }

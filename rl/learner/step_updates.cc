@@ -46,13 +46,13 @@ StepUpdates NoUpdates(const StepBatch& batch) {
 }
 
 // Applies the update. With qk_clip_threshold it is followed by QK-clip, which adds its metrics.
-absl::Status ApplyUpdate(const UpdateRate& rate, const GradientResult& gradient, StepTools* tools,
+absl::Status ApplyUpdate(const UpdateRate& rate, const GradientResult& gradient, StepContext* step_context,
                          StepUpdates* updates) {
-  const double threshold = tools->parts.config.optimizer.qk_clip_threshold;
-  if (threshold == 0) return tools->updater.Apply(gradient.norm, rate.learning_rate, rate.key);
+  const double threshold = step_context->parts.config.optimizer.qk_clip_threshold;
+  if (threshold == 0) return step_context->updater.Apply(gradient.norm, rate.learning_rate, rate.key);
   int64_t heads = 0;
-  RETURN_IF_ERROR(tools->updater.Apply(gradient.norm, rate.learning_rate, rate.key, [&] {
-    heads = tools->parts.policy().ClipAttention(gradient.largest_logits, threshold);
+  RETURN_IF_ERROR(step_context->updater.Apply(gradient.norm, rate.learning_rate, rate.key, [&] {
+    heads = step_context->parts.policy().ClipAttention(gradient.largest_logits, threshold);
   }));
   const auto largest = std::max_element(gradient.largest_logits.begin(), gradient.largest_logits.end());
   updates->policy_metrics.emplace_back("qk_clip/heads", static_cast<double>(heads));
@@ -78,18 +78,18 @@ void KeepMetrics(const Minibatch& minibatch, Metrics of_minibatch, StepUpdates* 
 // Returns false if the policy has moved beyond target_kl: then no weight was changed, and the caller must not make
 // further updates in this step.
 absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minibatch, const Objective& objective,
-                                  const StepBatch& batch, StepTools* tools, StepUpdates* updates) {
+                                  const StepBatch& batch, StepContext* step_context, StepUpdates* updates) {
   if (!std::isfinite(rate.learning_rate)) {
     return absl::InternalError(absl::StrCat("the learning rate is ", rate.learning_rate));
   }
   const PassTotals totals = {batch.counts.rows, minibatch.rows, batch.counts.count_C, minibatch.learns};
   std::vector<EpisodeOutcome> outcome_N(batch.episode_N.size());
-  const UpdateLosses losses = objective.LossesOf(minibatch, absl::MakeSpan(outcome_N));
-  const bool clips_attention = tools->parts.config.optimizer.qk_clip_threshold > 0;
+  const UpdateLosses losses = objective.MakeLosses(minibatch, absl::MakeSpan(outcome_N));
+  const bool clips_attention = step_context->parts.config.optimizer.qk_clip_threshold > 0;
   ASSIGN_OR_RETURN(
       const GradientResult gradient,
-      tools->updater.gradient().Compute(minibatch.inputs, {minibatch.temperature, totals, losses.policy, losses.values,
-                                                           losses.reference, clips_attention}));
+      step_context->updater.gradient().Compute(minibatch.inputs, {minibatch.temperature, totals, losses.policy,
+                                                                  losses.values, losses.reference, clips_attention}));
   if (minibatch.must_learn && gradient.norm < std::numeric_limits<float>::min()) {
     return absl::InternalError(absl::StrCat("the gradient is ", gradient.norm,
                                             " everywhere although episodes have advantages: the model cannot learn "
@@ -98,16 +98,16 @@ absl::StatusOr<bool> UpdatePolicy(const UpdateRate& rate, const Minibatch& minib
   KeepOutcomes(minibatch, outcome_N, updates);
   if (minibatch.context.first) updates->first_outcome_N = outcome_N;
   if (minibatch.learns) updates->grad_norm = gradient.norm;
-  KeepMetrics(minibatch, tools->parts.policy().OwnMetrics(totals, gradient.sum_M), updates);
+  KeepMetrics(minibatch, step_context->parts.policy().OwnMetrics(totals, gradient.sum_M), updates);
   updates->passes += gradient.counts;
   if (!minibatch.learns) return true;
   if (rate.target_kl > 0) {
     ASSIGN_OR_RETURN(const double approx_kl,
-                     ApproxKlOfMinibatch(tools->parts.comm, batch.shape, outcome_N, minibatch.part.episodes));
+                     ApproxKlOfMinibatch(step_context->parts.comm, batch.shape, outcome_N, minibatch.part.episodes));
     if (rate.target_kl_of == EarlyStop::kMinibatch && StopsEarly(approx_kl, rate.target_kl)) return false;
     updates->approx_kls.push_back(approx_kl);
   }
-  RETURN_IF_ERROR(ApplyUpdate(rate, gradient, tools, updates));
+  RETURN_IF_ERROR(ApplyUpdate(rate, gradient, step_context, updates));
   return true;
 }
 
@@ -120,22 +120,24 @@ bool EndsAfterIteration(const UpdateOptions& options, const StepUpdates& updates
 }  // namespace
 
 absl::StatusOr<StepUpdates> UpdateByMinibatches(const StepPlan& plan, const StepAdvantages& advantages,
-                                                const Objective& objective, const StepBatch& batch, StepTools* tools) {
-  tools->Enter(StepStage::kUpdate, batch.shape);
+                                                const Objective& objective, const StepBatch& batch,
+                                                StepContext* step_context) {
+  step_context->Enter(StepStage::kUpdate, batch.shape);
   const UpdateOptions& options = plan.algorithm.update;
   const UpdateRate rate = {plan.learning_rate, "optimizer.learning_rate", options.target_kl, options.target_kl_of};
-  const uint64_t seed = static_cast<uint64_t>(tools->parts.config.run.seed);
-  ASSIGN_OR_RETURN(const MinibatchDealer dealer, MinibatchDealer::Create(batch.shape, advantages, options, seed));
+  const uint64_t seed = static_cast<uint64_t>(step_context->parts.config.run.seed);
+  ASSIGN_OR_RETURN(const MinibatchSampler sampler, MinibatchSampler::Create(batch.shape, advantages, options, seed));
   StepUpdates updates = NoUpdates(batch);
-  updates.loader = dealer.stats();
+  updates.loader = sampler.stats();
   bool is_first = true;
   for (int64_t iteration = 0; iteration < options.num_iterations; ++iteration) {
-    std::vector<MinibatchPart> parts = dealer.Deal(iteration);
+    std::vector<MinibatchPart> parts = sampler.Sample(iteration);
     updates.num_mini_batches = static_cast<int64_t>(parts.size());
     for (MinibatchPart& part : parts) {
       const UpdatePlace place = {iteration, updates.num_mini_batches, std::exchange(is_first, false)};
-      ASSIGN_OR_RETURN(const Minibatch minibatch, MinibatchOf(plan, advantages, batch, std::move(part), place, tools));
-      ASSIGN_OR_RETURN(const bool continues, UpdatePolicy(rate, minibatch, objective, batch, tools, &updates));
+      ASSIGN_OR_RETURN(const Minibatch minibatch,
+                       MakeMinibatch(plan, advantages, batch, std::move(part), place, step_context));
+      ASSIGN_OR_RETURN(const bool continues, UpdatePolicy(rate, minibatch, objective, batch, step_context, &updates));
       if (!continues) return updates;
       if (minibatch.learns) updates.iterations = iteration + 1;
     }
@@ -145,13 +147,14 @@ absl::StatusOr<StepUpdates> UpdateByMinibatches(const StepPlan& plan, const Step
   return updates;
 }
 
-absl::StatusOr<StepUpdates> UpdateByAnswers(const Objective& objective, const StepBatch& batch, StepTools* tools) {
-  tools->Enter(StepStage::kUpdate, batch.shape);
-  const UpdateRate rate = {tools->parts.config.warm_up.learning_rate, "warm_up.learning_rate"};
+absl::StatusOr<StepUpdates> UpdateByAnswers(const Objective& objective, const StepBatch& batch,
+                                            StepContext* step_context) {
+  step_context->Enter(StepStage::kUpdate, batch.shape);
+  const UpdateRate rate = {step_context->parts.config.sft.learning_rate, "sft.learning_rate"};
   StepUpdates updates = NoUpdates(batch);
-  Minibatch whole = {.inputs = tools->InputsOf(batch), .rows = batch.counts.rows};
+  Minibatch whole = {.inputs = step_context->ShardInputs(batch), .rows = batch.counts.rows};
   whole.context.first = true;
-  RETURN_IF_ERROR(UpdatePolicy(rate, whole, objective, batch, tools, &updates).status());
+  RETURN_IF_ERROR(UpdatePolicy(rate, whole, objective, batch, step_context, &updates).status());
   return updates;
 }
 

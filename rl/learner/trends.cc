@@ -29,28 +29,28 @@ void FollowTrends(const Config& config, ScheduleState* state, Metrics* metrics) 
   metrics->emplace_back(rule->failures, static_cast<double>(state->failures_in_a_row));
 }
 
-void WarmUpWindow::Follow(int64_t step, Metrics* metrics) {
+void SftWindow::Follow(int64_t step, Metrics* metrics) {
   if (!rule_) return;
   const auto value = Find(*metrics, rule_->metric);
   CHECK(value != metrics->end());
   recent_.push_back(value->second);
   Forget();
-  metrics->emplace_back(kWarmUpWindow, Mean());
-  if (step < steps_ && HasConverged()) metrics->emplace_back(kWarmUpStepsLeft, static_cast<double>(steps_ - step));
+  metrics->emplace_back(kSftWindow, Mean());
+  if (step < steps_ && HasConverged()) metrics->emplace_back(kSftStepsLeft, static_cast<double>(steps_ - step));
 }
 
-bool WarmUpWindow::HasConverged() const {
+bool SftWindow::HasConverged() const {
   return rule_ && static_cast<int64_t>(recent_.size()) >= rule_->window && Mean() >= rule_->threshold;
 }
 
-void WarmUpWindow::Restore(absl::Span<const double> numbers) {
+void SftWindow::Restore(absl::Span<const double> numbers) {
   recent_.assign(numbers.begin(), numbers.end());
   if (rule_) Forget();
 }
 
-double WarmUpWindow::Mean() const { return kernels::TreeSum(recent_) / static_cast<double>(recent_.size()); }
+double SftWindow::Mean() const { return kernels::TreeSum(recent_) / static_cast<double>(recent_.size()); }
 
-void WarmUpWindow::Forget() {
+void SftWindow::Forget() {
   const size_t window = static_cast<size_t>(rule_->window);
   if (recent_.size() > window) recent_.erase(recent_.begin(), recent_.end() - static_cast<std::ptrdiff_t>(window));
 }

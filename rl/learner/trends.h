@@ -20,16 +20,15 @@ namespace reprise::rl {
 // knows of earlier steps to the metrics.
 void FollowTrends(const Config& config, ScheduleState* state, Metrics* metrics);
 
-// What a ConvergenceRule compares: a metric in the last steps of the warm-up, of which the state of a run has the
+// What a ConvergenceRule compares: a metric in the last steps of the SFT phase, of which the state of a run has the
 // numbers.
-class WarmUpWindow {
+class SftWindow {
  public:
-  explicit WarmUpWindow(const Config& config)
-      : rule_(Traits(config).trends(config).warm_up), steps_(config.warm_up.steps) {}
+  explicit SftWindow(const Config& config) : rule_(Traits(config).trends(config).sft), steps_(config.sft.steps) {}
 
   // Takes the metric of a step, and adds those of the rule.
   void Follow(int64_t step, Metrics* metrics);
-  // Returns whether the warm-up is over after `step`.
+  // Returns whether the SFT phase is over after `step`.
   bool IsOver(int64_t step) const { return step >= steps_ || HasConverged(); }
   bool HasConverged() const;
 

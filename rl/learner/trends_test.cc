@@ -12,14 +12,14 @@ namespace {
 Config BakingConfig(double threshold, int64_t window) {
   Config config;
   config.run.workload = "quiet_star";
-  config.warm_up.steps = 9;
+  config.sft.steps = 9;
   config.quiet_star.baking_convergence = threshold;
   config.quiet_star.baking_window = window;
   return config;
 }
 
-// Returns the metrics of each step until the warm-up is over.
-std::vector<Metrics> Follow(WarmUpWindow window, const std::vector<double>& accuracies) {
+// Returns the metrics of each step until the SFT phase is over.
+std::vector<Metrics> Follow(SftWindow window, const std::vector<double>& accuracies) {
   std::vector<Metrics> of_steps;
   for (size_t i = 0; i < accuracies.size(); ++i) {
     const int64_t step = static_cast<int64_t>(i) + 1;
@@ -30,31 +30,31 @@ std::vector<Metrics> Follow(WarmUpWindow window, const std::vector<double>& accu
   return of_steps;
 }
 
-TEST(WarmUpWindowTest, EndsTheWarmUpWhenTheMeanOfAFullWindowHasReachedTheThreshold) {
-  const std::vector<Metrics> steps = Follow(WarmUpWindow(BakingConfig(0.75, 2)), {1, 0.25, 0.5, 1, 0, 0, 0, 0, 0});
+TEST(SftWindowTest, EndsTheSftWhenTheMeanOfAFullWindowHasReachedTheThreshold) {
+  const std::vector<Metrics> steps = Follow(SftWindow(BakingConfig(0.75, 2)), {1, 0.25, 0.5, 1, 0, 0, 0, 0, 0});
   ASSERT_EQ(steps.size(), 4u) << "one step alone is no window, and the threshold itself is enough";
-  EXPECT_EQ(steps[0], (Metrics{{"text_accuracy", 1}, {kWarmUpWindow, 1}}));
-  EXPECT_EQ(steps[2], (Metrics{{"text_accuracy", 0.5}, {kWarmUpWindow, 0.375}}));
-  EXPECT_EQ(steps[3], (Metrics{{"text_accuracy", 1}, {kWarmUpWindow, 0.75}, {kWarmUpStepsLeft, 5}}));
+  EXPECT_EQ(steps[0], (Metrics{{"text_accuracy", 1}, {kSftWindow, 1}}));
+  EXPECT_EQ(steps[2], (Metrics{{"text_accuracy", 0.5}, {kSftWindow, 0.375}}));
+  EXPECT_EQ(steps[3], (Metrics{{"text_accuracy", 1}, {kSftWindow, 0.75}, {kSftStepsLeft, 5}}));
 }
 
-TEST(WarmUpWindowTest, WithoutAThresholdTheWarmUpTakesAllStepsAndAddsNothing) {
-  const std::vector<Metrics> steps = Follow(WarmUpWindow(BakingConfig(0, 2)), std::vector<double>(9, 1.0));
+TEST(SftWindowTest, WithoutAThresholdTheSftTakesAllStepsAndAddsNothing) {
+  const std::vector<Metrics> steps = Follow(SftWindow(BakingConfig(0, 2)), std::vector<double>(9, 1.0));
   ASSERT_EQ(steps.size(), 9u);
   for (const Metrics& metrics : steps) EXPECT_EQ(metrics, (Metrics{{"text_accuracy", 1}}));
 }
 
-TEST(WarmUpWindowTest, AtTheLastStepNoneIsLeftOut) {
+TEST(SftWindowTest, AtTheLastStepNoneIsLeftOut) {
   std::vector<double> accuracies(9, 0.0);
   accuracies[7] = accuracies[8] = 1;
-  const std::vector<Metrics> steps = Follow(WarmUpWindow(BakingConfig(0.85, 2)), accuracies);
+  const std::vector<Metrics> steps = Follow(SftWindow(BakingConfig(0.85, 2)), accuracies);
   ASSERT_EQ(steps.size(), 9u);
-  EXPECT_EQ(steps[8], (Metrics{{"text_accuracy", 1}, {kWarmUpWindow, 1}}));
+  EXPECT_EQ(steps[8], (Metrics{{"text_accuracy", 1}, {kSftWindow, 1}}));
 }
 
-TEST(WarmUpWindowTest, GoesOnFromItsNumbers) {
+TEST(SftWindowTest, GoesOnFromItsNumbers) {
   const Config config = BakingConfig(0.75, 2);
-  WarmUpWindow window(config), resumed(config);
+  SftWindow window(config), resumed(config);
   Metrics metrics = {{"text_accuracy", 0.5}};
   window.Follow(1, &metrics);
   resumed.Restore(window.numbers());

@@ -9,7 +9,7 @@ namespace reprise::rl {
 double TokenWeight(const LossOptions& options, const LossNormalizer& normalizer, int64_t sequence_tokens) {
   CHECK_GE(normalizer.num_sequences, 1.0);
   const double tokens = static_cast<double>(std::max<int64_t>(sequence_tokens, 1));
-  switch (AggregationOf(options)) {
+  switch (EffectiveAggregation(options)) {
     case Aggregation::kGrpo:
     case Aggregation::kTurnMean:
       return 1.0 / (normalizer.num_sequences * tokens);
@@ -47,8 +47,8 @@ std::vector<double> TurnFactors(absl::Span<const int32_t> turn_T, absl::Span<con
   return factor_T;
 }
 
-LossNormalizer NormalizerOf(absl::Span<const SequenceSize> minibatch_N, double sampled_tokens,
-                            int64_t num_minibatches) {
+LossNormalizer MakeNormalizer(absl::Span<const SequenceSize> minibatch_N, double sampled_tokens,
+                              int64_t num_minibatches) {
   CHECK_GE(num_minibatches, 1);
   double sequences = 0.0, nonempty = 0.0, tokens = 0.0;
   for (const SequenceSize& size : minibatch_N) {

@@ -40,7 +40,8 @@ struct SequenceSize {
 
 // Counts over the sequences of one minibatch, on all ranks; `sampled_tokens`: of all sequences of the sampled batch
 // with a weight, which is split into num_minibatches minibatches. Pure; integers, so that the order does not matter.
-LossNormalizer NormalizerOf(absl::Span<const SequenceSize> minibatch_N, double sampled_tokens, int64_t num_minibatches);
+LossNormalizer MakeNormalizer(absl::Span<const SequenceSize> minibatch_N, double sampled_tokens,
+                              int64_t num_minibatches);
 
 // Returns the factor of each of the n_i = sequence_tokens terms of a sequence; 0 tokens are treated as 1.
 double TokenWeight(const LossOptions& options, const LossNormalizer& normalizer, int64_t sequence_tokens);

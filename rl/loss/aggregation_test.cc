@@ -51,12 +51,12 @@ TEST(TurnFactorsTest, GiveEveryTurnTheSameWeight) {
 
 TEST(NormalizerTest, CountsSequencesWithAWeightAndThoseOfThemWithTokens) {
   // A sequence of 5 tokens, one that a filter masked, one that was dropped.
-  const LossNormalizer normalizer = NormalizerOf({{5, 1.0}, {0, 1.0}, {9, 0.0}}, 24, 2);
+  const LossNormalizer normalizer = MakeNormalizer({{5, 1.0}, {0, 1.0}, {9, 0.0}}, 24, 2);
   EXPECT_EQ(normalizer.num_sequences, 2.0);
   EXPECT_EQ(normalizer.num_nonempty_sequences, 1.0);
   EXPECT_EQ(normalizer.num_tokens, 5.0);
   EXPECT_EQ(normalizer.mean_num_tokens, 12.0);
-  EXPECT_EQ(NormalizerOf({{9, 0.0}}, 0, 1).num_sequences, 1.0);  // everything dropped: nothing to divide
+  EXPECT_EQ(MakeNormalizer({{9, 0.0}}, 0, 1).num_sequences, 1.0);  // everything dropped: nothing to divide
 }
 
 TEST(TokenWeightTest, NeverDividesByZero) {

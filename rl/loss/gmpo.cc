@@ -7,15 +7,15 @@
 
 namespace reprise::rl {
 
-GeometricRatio GeometricRatioOf(absl::Span<const double> log_ratio_T, absl::Span<const uint8_t> in_mean_T,
-                                double advantage, const LossOptions& options) {
+GeometricRatio ComputeGeometricRatio(absl::Span<const double> log_ratio_T, absl::Span<const uint8_t> in_mean_T,
+                                     double advantage, const LossOptions& options) {
   CHECK_EQ(log_ratio_T.size(), in_mean_T.size());
   const double count =
       static_cast<double>(std::count_if(in_mean_T.begin(), in_mean_T.end(), [](uint8_t in) { return in != 0; }));
   GeometricRatio result;
   result.slope_T.assign(log_ratio_T.size(), 0.0);
   if (count == 0.0) {
-    result.ratio = RatioOf(0.0);
+    result.ratio = ComputeRatio(0.0);
     return result;
   }
   std::vector<double> clipped_T(log_ratio_T.size(), 0.0);
@@ -26,7 +26,7 @@ GeometricRatio GeometricRatioOf(absl::Span<const double> log_ratio_T, absl::Span
     clipped_T[t] = held ? bound : log_ratio_T[t];
     result.slope_T[t] = held ? 0.0 : 1.0 / count;
   }
-  result.ratio = RatioOf(kernels::TreeSum(clipped_T) / count);
+  result.ratio = ComputeRatio(kernels::TreeSum(clipped_T) / count);
   return result;
 }
 

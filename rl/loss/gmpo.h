@@ -24,8 +24,8 @@ struct GeometricRatio {
 };
 
 // in_mean_T: the tokens of the mean; without any the ratio is 1. Pure.
-GeometricRatio GeometricRatioOf(absl::Span<const double> log_ratio_T, absl::Span<const uint8_t> in_mean_T,
-                                double advantage, const LossOptions& options);
+GeometricRatio ComputeGeometricRatio(absl::Span<const double> log_ratio_T, absl::Span<const uint8_t> in_mean_T,
+                                     double advantage, const LossOptions& options);
 
 // Return whether a token is clipped from below (A < 0) and from above (A > 0), as TRL counts it.
 bool IsLowClippedLog(double log_ratio, double advantage, const LossOptions& options);

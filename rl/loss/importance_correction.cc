@@ -57,7 +57,7 @@ std::vector<double> ImportanceWeights(absl::Span<const double> old_logprob_T,
   const double sum = whole ? kernels::TreeSum(log_ratio_T) : 0.0;
   std::vector<double> weight_T(log_ratio_T.size(), 0.0);
   for (int64_t t = 0; t < sequence.size(); ++t) {
-    if (sequence.Counts(t)) weight_T[t] = Limited(RatioOf(whole ? sum : log_ratio_T[t]).value, options);
+    if (sequence.Counts(t)) weight_T[t] = Limited(ComputeRatio(whole ? sum : log_ratio_T[t]).value, options);
   }
   return weight_T;
 }

@@ -41,13 +41,13 @@ std::vector<std::vector<uint8_t>> Mask(const Json& rows) {
   return mask_NT;
 }
 
-LossNormalizer NormalizerOf(const Json& config, const Batch& batch) {
+LossNormalizer MakeNormalizer(const Json& config, const Batch& batch) {
   double tokens = 0.0;
   for (const auto& mask_T : batch.mask_NT) tokens += static_cast<double>(std::count(mask_T.begin(), mask_T.end(), 1));
   return NormalizerOfCase(config, static_cast<double>(batch.advantage_N.size()), tokens);
 }
 
-double ThresholdOf(const LossOptions& options, const Batch& batch) {
+double ComputeThreshold(const LossOptions& options, const Batch& batch) {
   std::vector<double> entropies;
   for (size_t n = 0; n < batch.entropy_NT.size(); ++n) {
     for (size_t t = 0; t < batch.entropy_NT[n].size(); ++t) {
@@ -60,8 +60,8 @@ double ThresholdOf(const LossOptions& options, const Batch& batch) {
 std::vector<SequenceLoss> Losses(const Json& config, const Batch& batch) {
   const LossOptions options = LossOptionsOfCase(config);
   EXPECT_TRUE(ValidateLossOptions(options).ok());
-  const LossNormalizer normalizer = NormalizerOf(config, batch);
-  const double threshold = ThresholdOf(options, batch);
+  const LossNormalizer normalizer = MakeNormalizer(config, batch);
+  const double threshold = ComputeThreshold(options, batch);
   std::vector<SequenceLoss> losses;
   for (size_t n = 0; n < batch.advantage_N.size(); ++n) {
     Sequence sequence = {.logprob_T = batch.logprob_NT[n],

@@ -62,7 +62,7 @@ bool NearKink(const Inputs& in, const LossOptions& o) {
     logs = {SequenceLogRatio(o.importance_sampling_level, log_ratio_T, in.View().num_tokens())};
   }
   for (double log_ratio : logs) {
-    const double r = RatioOf(log_ratio).value;
+    const double r = ComputeRatio(log_ratio).value;
     for (double kink : {1 - o.epsilon, 1 + o.epsilon_high, o.delta.value_or(-1), o.dual_clip.value_or(-1)}) {
       if (std::fabs(r - kink) < 1e-3) return true;
     }
@@ -71,7 +71,9 @@ bool NearKink(const Inputs& in, const LossOptions& o) {
 }
 
 // CISPO and VESPO keep their weights constant: changing the old log-prob equally keeps the ratio.
-bool HoldsWeightFixed(const LossOptions& o) { return ClipOf(o) == Clip::kCispo || ClipOf(o) == Clip::kVespo; }
+bool HoldsWeightFixed(const LossOptions& o) {
+  return EffectiveClip(o) == Clip::kCispo || EffectiveClip(o) == Clip::kVespo;
+}
 
 double Difference(const Inputs& in, const LossOptions& o, double threshold, size_t t) {
   double loss[2];

@@ -51,7 +51,7 @@ double MeanImplicitReward(absl::Span<const SequenceLossMetrics> metrics_N) {
 
 void AddTermMetrics(const LossOptions& options, absl::Span<const SequenceLossMetrics> metrics_N,
                     std::vector<NamedMetric>* named) {
-  switch (ClipOf(options)) {
+  switch (EffectiveClip(options)) {
     case Clip::kCispo:
       named->push_back({"cispo_clip_ratio", Ratio(Sum(metrics_N, &SequenceLossMetrics::high_clipped),
                                                   Sum(metrics_N, &SequenceLossMetrics::num_ratios))});

@@ -41,12 +41,12 @@ absl::Status ValidateRloo(const LossOptions& o) {
         absl::StrCat("loss_type ", LossTypeName(o.loss_type), " cannot be combined with importance_sampling_level ",
                      ImportanceLevelName(o.importance_sampling_level), "; rloo and sequence_sum require each other"));
   }
-  if (rloo && AggregationOf(o) != Aggregation::kGrpo) {
-    return absl::InvalidArgumentError(absl::StrCat("aggregation ", AggregationName(AggregationOf(o)),
+  if (rloo && EffectiveAggregation(o) != Aggregation::kGrpo) {
+    return absl::InvalidArgumentError(absl::StrCat("aggregation ", AggregationName(EffectiveAggregation(o)),
                                                    " cannot be combined with loss_type rloo, which has one term per "
                                                    "sequence; leave aggregation unset"));
   }
-  const Clip clip = ClipOf(o);
+  const Clip clip = EffectiveClip(o);
   if (rloo && clip != Clip::kTwoSided && clip != Clip::kSapo && clip != Clip::kNone) {
     return absl::InvalidArgumentError(
         absl::StrCat("clip ", ClipName(clip),
@@ -94,7 +94,7 @@ absl::StatusOr<KlEstimator> ParseKlEstimator(absl::string_view name) {
 
 absl::string_view KlEstimatorName(KlEstimator estimator) { return kEstimators[static_cast<size_t>(estimator)]; }
 
-Clip ClipOf(const LossOptions& options) {
+Clip EffectiveClip(const LossOptions& options) {
   if (options.clip) return *options.clip;
   switch (options.loss_type) {
     case LossType::kCispo:
@@ -108,7 +108,7 @@ Clip ClipOf(const LossOptions& options) {
   }
 }
 
-Aggregation AggregationOf(const LossOptions& options) {
+Aggregation EffectiveAggregation(const LossOptions& options) {
   if (options.aggregation) return *options.aggregation;
   switch (options.loss_type) {
     case LossType::kGrpo:
@@ -130,7 +130,7 @@ Aggregation AggregationOf(const LossOptions& options) {
 }
 
 bool HasOneTerm(const LossOptions& options) {
-  const Clip clip = ClipOf(options);
+  const Clip clip = EffectiveClip(options);
   return options.loss_type == LossType::kRloo || clip == Clip::kGmpo || clip == Clip::kRegression;
 }
 
@@ -145,7 +145,7 @@ absl::Status ValidateLossOptions(const LossOptions& o) {
                           o.top_entropy_quantile, "more than 0 and at most 1"));
   RETURN_IF_ERROR(Require(true, "entropy_coef", o.entropy_coef, "a finite number"));
   RETURN_IF_ERROR(Require(o.regression_beta > 0, "beta2", o.regression_beta, "a number > 0"));
-  if (ClipOf(o) == Clip::kRegression && o.top_entropy_quantile != 1) {
+  if (EffectiveClip(o) == Clip::kRegression && o.top_entropy_quantile != 1) {
     return absl::InvalidArgumentError(absl::StrCat("top_entropy_quantile ", o.top_entropy_quantile,
                                                    " cannot be combined with clip regression, which uses all tokens; "
                                                    "leave it at 1"));

@@ -60,8 +60,8 @@ struct VespoOptions {
 
 struct LossOptions {
   LossType loss_type = LossType::kDapo;
-  std::optional<Clip> clip = {};                // nullopt: that of the loss type (ClipOf)
-  std::optional<Aggregation> aggregation = {};  // nullopt: that of the loss type (AggregationOf)
+  std::optional<Clip> clip = {};                // nullopt: that of the loss type (EffectiveClip)
+  std::optional<Aggregation> aggregation = {};  // nullopt: that of the loss type (EffectiveAggregation)
   ImportanceLevel importance_sampling_level = ImportanceLevel::kToken;
   double epsilon = 0.2;                  // the ratio is clipped below 1 - epsilon
   double epsilon_high = 0.2;             // and above 1 + epsilon_high; CISPO: the cap of the ratio itself
@@ -82,14 +82,14 @@ struct LossOptions {
 };
 
 // Return the effective choices: those that are set, otherwise the loss type's.
-Clip ClipOf(const LossOptions& options);
-Aggregation AggregationOf(const LossOptions& options);
+Clip EffectiveClip(const LossOptions& options);
+Aggregation EffectiveAggregation(const LossOptions& options);
 
 // Returns whether a completion has one term for all of its tokens, which must then share one advantage.
 bool HasOneTerm(const LossOptions& options);
 
 // Returns whether the loss reads the reference's log-probs for anything other than the divergence.
-inline bool RegressesToReference(const LossOptions& options) { return ClipOf(options) == Clip::kRegression; }
+inline bool RegressesToReference(const LossOptions& options) { return EffectiveClip(options) == Clip::kRegression; }
 
 // Returns InvalidArgument, with the key, its value and its range, for options from which no loss can be computed.
 absl::Status ValidateLossOptions(const LossOptions& options);

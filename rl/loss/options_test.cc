@@ -45,13 +45,13 @@ TEST(LossOptionsTest, ParsesItsNamesAndSuggestsTheNearest) {
 }
 
 TEST(LossOptionsTest, DefaultToTheLossTypesClipAndAggregation) {
-  EXPECT_EQ(ClipOf({}), Clip::kTwoSided);
-  EXPECT_EQ(ClipOf({.loss_type = LossType::kRloo}), Clip::kTwoSided);
-  EXPECT_EQ(ClipOf({.loss_type = LossType::kSapo}), Clip::kSapo);
-  EXPECT_EQ(ClipOf({.loss_type = LossType::kSapo, .clip = Clip::kNone}), Clip::kNone);
-  EXPECT_EQ(AggregationOf({}), Aggregation::kDapo);
-  EXPECT_EQ(AggregationOf({.loss_type = LossType::kSapo}), Aggregation::kGrpo);
-  EXPECT_EQ(AggregationOf({.loss_type = LossType::kSapo, .aggregation = Aggregation::kSum}), Aggregation::kSum);
+  EXPECT_EQ(EffectiveClip({}), Clip::kTwoSided);
+  EXPECT_EQ(EffectiveClip({.loss_type = LossType::kRloo}), Clip::kTwoSided);
+  EXPECT_EQ(EffectiveClip({.loss_type = LossType::kSapo}), Clip::kSapo);
+  EXPECT_EQ(EffectiveClip({.loss_type = LossType::kSapo, .clip = Clip::kNone}), Clip::kNone);
+  EXPECT_EQ(EffectiveAggregation({}), Aggregation::kDapo);
+  EXPECT_EQ(EffectiveAggregation({.loss_type = LossType::kSapo}), Aggregation::kGrpo);
+  EXPECT_EQ(EffectiveAggregation({.loss_type = LossType::kSapo, .aggregation = Aggregation::kSum}), Aggregation::kSum);
 }
 
 TEST(LossOptionsTest, AcceptsItsDefaults) { EXPECT_OK(ValidateLossOptions({})); }

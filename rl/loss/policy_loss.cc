@@ -36,14 +36,14 @@ bool IsForking(const Sequence& sequence, const LossOptions& options, double entr
 void MakeShared(Context* c) {
   const Sequence& sequence = c->sequence;
   const size_t T = c->log_ratio_T.size();
-  if (ClipOf(c->options) == Clip::kGmpo) {
+  if (EffectiveClip(c->options) == Clip::kGmpo) {
     std::vector<uint8_t> in_mean_T(T, 0);
     for (int64_t t = 0; t < sequence.size(); ++t) {
       in_mean_T[t] = sequence.Counts(t) && IsForking(sequence, c->options, c->entropy_threshold, t) ? 1 : 0;
     }
-    c->shared = GeometricRatioOf(c->log_ratio_T, in_mean_T, sequence.advantage, c->options);
+    c->shared = ComputeGeometricRatio(c->log_ratio_T, in_mean_T, sequence.advantage, c->options);
   }
-  if (ClipOf(c->options) != Clip::kRegression) return;
+  if (EffectiveClip(c->options) != Clip::kRegression) return;
   std::vector<double> difference_T(T, 0.0);
   c->shared.slope_T.assign(T, 1.0);
   for (int64_t t = 0; t < sequence.size(); ++t) {
@@ -66,10 +66,10 @@ Context MakeContext(const Sequence& sequence, const LossOptions& options, double
                .shared = {},
                .reference_log_ratio = 0.0};
   if (!c.per_token) {
-    c.sequence_ratio = RatioOf(SequenceLogRatio(options.importance_sampling_level, c.log_ratio_T, c.num_tokens));
+    c.sequence_ratio = ComputeRatio(SequenceLogRatio(options.importance_sampling_level, c.log_ratio_T, c.num_tokens));
   }
   c.off_policy = IsOffPolicy(c.log_ratio_T, c.num_tokens, /*advantage=*/-1.0, options.off_policy_mask_threshold);
-  if (ClipOf(options) == Clip::kVespo) {
+  if (EffectiveClip(options) == Clip::kVespo) {
     c.vespo_weight_pos = VespoWeight(c.log_ratio_T, /*advantage=*/1.0, options.vespo);
     c.vespo_weight_neg = VespoWeight(c.log_ratio_T, /*advantage=*/-1.0, options.vespo);
   }
@@ -77,12 +77,12 @@ Context MakeContext(const Sequence& sequence, const LossOptions& options, double
   return c;
 }
 
-double VespoWeightOf(const Context& c, double advantage) {
+double ComputeVespoWeight(const Context& c, double advantage) {
   return advantage >= 0.0 ? c.vespo_weight_pos : c.vespo_weight_neg;
 }
 
 Term PolicyTerm(const Context& c, const Ratio& ratio, double logprob, double advantage) {
-  switch (ClipOf(c.options)) {
+  switch (EffectiveClip(c.options)) {
     case Clip::kTwoSided:
       return ClippedSurrogate(ratio, advantage, c.options);
     case Clip::kCispo:
@@ -90,7 +90,7 @@ Term PolicyTerm(const Context& c, const Ratio& ratio, double logprob, double adv
     case Clip::kSapo:
       return SapoTerm(ratio, advantage, c.options);
     case Clip::kVespo:
-      return VespoTerm(VespoWeightOf(c, advantage), logprob, advantage);
+      return VespoTerm(ComputeVespoWeight(c, advantage), logprob, advantage);
     case Clip::kNone:
       return UnclippedSurrogate(ratio, advantage);
     case Clip::kGmpo:
@@ -107,7 +107,8 @@ Term PolicyTerm(const Context& c, const Ratio& ratio, double logprob, double adv
 Term KeptPolicyTerm(const Context& c, int64_t t, const Ratio& ratio) {
   const double advantage = c.sequence.Advantage(t);
   // Tokens that are not in GMPO's mean share its term nevertheless.
-  const bool forking = ClipOf(c.options) == Clip::kGmpo || IsForking(c.sequence, c.options, c.entropy_threshold, t);
+  const bool forking =
+      EffectiveClip(c.options) == Clip::kGmpo || IsForking(c.sequence, c.options, c.entropy_threshold, t);
   if (!forking || (c.off_policy && advantage < 0.0)) return {};
   const Term term = PolicyTerm(c, ratio, c.sequence.logprob_T[t], advantage);
   if (c.sequence.importance_weight_T.empty()) return term;
@@ -146,11 +147,11 @@ Term TokenTerm(const Context& c, int64_t t, const Ratio& ratio, double* policy_v
 
 void CountRatio(const Context& c, const Ratio& ratio, double advantage, SequenceLossMetrics* metrics) {
   ++metrics->num_ratios;
-  if (ClipOf(c.options) == Clip::kCispo) {
+  if (EffectiveClip(c.options) == Clip::kCispo) {
     metrics->high_clipped += IsCispoCapped(ratio, advantage, c.options) ? 1 : 0;
     return;
   }
-  if (ClipOf(c.options) == Clip::kGmpo) {
+  if (EffectiveClip(c.options) == Clip::kGmpo) {
     metrics->low_clipped += IsLowClippedLog(ratio.log, advantage, c.options) ? 1 : 0;
     metrics->high_clipped += IsHighClippedLog(ratio.log, advantage, c.options) ? 1 : 0;
     return;
@@ -166,13 +167,14 @@ void CountToken(const Context& c, int64_t t, const Ratio& ratio, SequenceLossMet
   const bool is_first = metrics->num_ratios == 0, shares_advantage = c.sequence.advantage_T.empty();
   if (c.per_token || is_first) metrics->clamped += ratio.clamped ? 1 : 0;
   if (c.per_token || is_first || !shares_advantage) CountRatio(c, ratio, c.sequence.Advantage(t), metrics);
-  if (ClipOf(c.options) != Clip::kVespo || !(is_first || !shares_advantage)) return;
-  metrics->vespo_weight_sum += VespoWeightOf(c, c.sequence.Advantage(t));
+  if (EffectiveClip(c.options) != Clip::kVespo || !(is_first || !shares_advantage)) return;
+  metrics->vespo_weight_sum += ComputeVespoWeight(c, c.sequence.Advantage(t));
   ++metrics->num_vespo_weights;
 }
 
 // One ratio for all tokens: sums its gradient over them, then distributes it to the log-probs in the ratio.
-void DealSequenceGradient(const Context& c, const std::vector<double>& d_log_ratio_T, std::vector<double>* gradient_T) {
+void DistributeSequenceGradient(const Context& c, const std::vector<double>& d_log_ratio_T,
+                                std::vector<double>* gradient_T) {
   const bool mean = c.options.importance_sampling_level == ImportanceLevel::kSequence;
   const double total = kernels::TreeSum(d_log_ratio_T);
   const double share = mean ? total / static_cast<double>(std::max<int64_t>(c.num_tokens, 1)) : total;
@@ -182,7 +184,8 @@ void DealSequenceGradient(const Context& c, const std::vector<double>& d_log_rat
 }
 
 // The same for a term of the whole sequence, with each log-prob's derivative.
-void DealSharedGradient(const Context& c, const std::vector<double>& d_sequence_T, std::vector<double>* gradient_T) {
+void DistributeSharedGradient(const Context& c, const std::vector<double>& d_sequence_T,
+                              std::vector<double>* gradient_T) {
   const double total = kernels::TreeSum(d_sequence_T);
   for (int64_t t = 0; t < c.sequence.size(); ++t) {
     if (c.sequence.Counts(t)) (*gradient_T)[t] += total * c.shared.slope_T[t];
@@ -190,10 +193,10 @@ void DealSharedGradient(const Context& c, const std::vector<double>& d_sequence_
 }
 
 // Returns the weight of every token's term.
-std::vector<double> WeightsOf(const Context& c, const LossNormalizer& normalizer) {
+std::vector<double> ComputeTokenWeights(const Context& c, const LossNormalizer& normalizer) {
   const double weight = c.sequence.weight * TokenWeight(c.options, normalizer, c.num_tokens);
   std::vector<double> weight_T(c.sequence.logprob_T.size(), weight);
-  if (AggregationOf(c.options) != Aggregation::kTurnMean || c.sequence.turn_T.empty()) return weight_T;
+  if (EffectiveAggregation(c.options) != Aggregation::kTurnMean || c.sequence.turn_T.empty()) return weight_T;
   const std::vector<double> factor_T = TurnFactors(c.sequence.turn_T, c.sequence.mask_T);
   for (size_t t = 0; t < weight_T.size(); ++t) weight_T[t] *= factor_T[t];
   return weight_T;
@@ -212,7 +215,7 @@ void AddExactDivergence(const Context& c, const std::vector<double>& weight_T, S
 void SummarizeRatios(const Context& c, SequenceLossMetrics* metrics) {
   std::vector<double> kl_T, ratio_T, square_T, distance_T;
   for (int64_t t = 0; t < c.sequence.size(); ++t) {
-    const Ratio ratio = RatioOf(c.log_ratio_T[t]);
+    const Ratio ratio = ComputeRatio(c.log_ratio_T[t]);
     kl_T.push_back(ratio.value - 1.0 - ratio.log);
     ratio_T.push_back(c.sequence.Counts(t) ? ratio.value : 0.0);
     square_T.push_back(ratio.log * ratio.log);
@@ -251,7 +254,7 @@ void CheckSizes(const Sequence& sequence, const LossOptions& options) {
   if (options.beta != 0.0 && options.kl_estimator != KlEstimator::kExact) CHECK_EQ(sequence.ref_logprob_T.size(), T);
   if (options.beta != 0.0 && options.kl_estimator == KlEstimator::kExact) CHECK_EQ(sequence.exact_kl_T.size(), T);
   if (RegressesToReference(options)) CHECK_EQ(sequence.ref_logprob_T.size(), T);
-  if (ClipOf(options) == Clip::kGmpo || RegressesToReference(options)) CHECK(sequence.advantage_T.empty());
+  if (EffectiveClip(options) == Clip::kGmpo || RegressesToReference(options)) CHECK(sequence.advantage_T.empty());
   if (!sequence.advantage_T.empty()) CHECK_EQ(sequence.advantage_T.size(), T);
   if (!sequence.importance_weight_T.empty()) CHECK_EQ(sequence.importance_weight_T.size(), T);
   if (!sequence.turn_T.empty()) CHECK_EQ(sequence.turn_T.size(), T);
@@ -274,7 +277,7 @@ SequenceLoss PolicyLoss(const Sequence& sequence, const LossOptions& options, co
                         double entropy_threshold) {
   CheckSizes(sequence, options);
   const Context c = MakeContext(sequence, options, entropy_threshold);
-  const std::vector<double> weight_T = WeightsOf(c, normalizer);
+  const std::vector<double> weight_T = ComputeTokenWeights(c, normalizer);
   SequenceLoss result;
   result.metrics.num_tokens = c.num_tokens;
   result.metrics.implicit_reward = options.regression_beta * c.reference_log_ratio;
@@ -285,7 +288,7 @@ SequenceLoss PolicyLoss(const Sequence& sequence, const LossOptions& options, co
   std::vector<double> value_T = zero_T, policy_T = zero_T, d_log_ratio_T = zero_T, d_sequence_T = zero_T;
   for (int64_t t = 0; t < sequence.size(); ++t) {
     if (!sequence.Counts(t)) continue;
-    const Ratio ratio = c.per_token ? RatioOf(c.log_ratio_T[t]) : c.sequence_ratio;
+    const Ratio ratio = c.per_token ? ComputeRatio(c.log_ratio_T[t]) : c.sequence_ratio;
     CountToken(c, t, ratio, &result.metrics);
     result.metrics.max_abs_log_ratio = std::max(result.metrics.max_abs_log_ratio, std::fabs(c.log_ratio_T[t]));
     const Term term = TokenTerm(c, t, ratio, &policy_T[t], &result.metrics);
@@ -297,8 +300,8 @@ SequenceLoss PolicyLoss(const Sequence& sequence, const LossOptions& options, co
   }
   result.loss = kernels::TreeSum(value_T);
   result.metrics.policy_loss = kernels::TreeSum(policy_T);
-  if (!c.per_token) DealSequenceGradient(c, d_log_ratio_T, &result.dloss_dlogprob_T);
-  if (!c.shared.slope_T.empty()) DealSharedGradient(c, d_sequence_T, &result.dloss_dlogprob_T);
+  if (!c.per_token) DistributeSequenceGradient(c, d_log_ratio_T, &result.dloss_dlogprob_T);
+  if (!c.shared.slope_T.empty()) DistributeSharedGradient(c, d_sequence_T, &result.dloss_dlogprob_T);
   // A completion without tokens has probability 1 under any policy; RLOO's mean includes its constant term.
   if (options.loss_type == LossType::kRloo && c.num_tokens == 0) {
     result.loss =

@@ -8,7 +8,7 @@
 
 namespace reprise::rl {
 
-Ratio RatioOf(double log_ratio) {
+Ratio ComputeRatio(double log_ratio) {
   Ratio ratio;
   ratio.log = std::clamp(log_ratio, -kMaxLogRatio, kMaxLogRatio);
   ratio.clamped = ratio.log != log_ratio;

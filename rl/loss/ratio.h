@@ -27,7 +27,7 @@ struct Ratio {
   bool clamped = false;
 };
 
-Ratio RatioOf(double log_ratio);
+Ratio ComputeRatio(double log_ratio);
 
 // Returns logp_t - old_t at unmasked tokens, 0 at the others and where there is no old_t.
 std::vector<double> LogRatios(const Sequence& sequence);

@@ -13,20 +13,20 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 TEST(RatioTest, IsExactlyOneForEqualLogProbs) {
-  EXPECT_EQ(RatioOf(0.0).value, 1.0);
-  EXPECT_EQ(RatioOf(0.0).slope, 1.0);
+  EXPECT_EQ(ComputeRatio(0.0).value, 1.0);
+  EXPECT_EQ(ComputeRatio(0.0).slope, 1.0);
 }
 
 TEST(RatioTest, IsClampedBeyondTwentyWithoutAGradient) {
   for (double far : {20.5, 200.0, kInf}) {
-    EXPECT_NEAR(RatioOf(far).value, std::exp(20.0), 1e-6);
-    EXPECT_NEAR(RatioOf(-far).value, std::exp(-20.0), 1e-20);
-    EXPECT_EQ(RatioOf(far).slope, 0.0);
-    EXPECT_EQ(RatioOf(-far).slope, 0.0);
-    EXPECT_TRUE(RatioOf(far).clamped);
+    EXPECT_NEAR(ComputeRatio(far).value, std::exp(20.0), 1e-6);
+    EXPECT_NEAR(ComputeRatio(-far).value, std::exp(-20.0), 1e-20);
+    EXPECT_EQ(ComputeRatio(far).slope, 0.0);
+    EXPECT_EQ(ComputeRatio(-far).slope, 0.0);
+    EXPECT_TRUE(ComputeRatio(far).clamped);
   }
-  EXPECT_FALSE(RatioOf(20.0).clamped);
-  EXPECT_EQ(RatioOf(-20.0).slope, RatioOf(-20.0).value);
+  EXPECT_FALSE(ComputeRatio(20.0).clamped);
+  EXPECT_EQ(ComputeRatio(-20.0).slope, ComputeRatio(-20.0).value);
 }
 
 TEST(LogRatiosTest, NeverReadMaskedTokens) {

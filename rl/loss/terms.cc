@@ -102,7 +102,7 @@ Term VespoTerm(double weight, double logprob, double advantage) {
 
 Term DivergenceTerm(double logprob, double ref_logprob, const Ratio& ratio, bool use_bias_correction,
                     KlEstimator estimator) {
-  const Ratio ref = RatioOf(ref_logprob - logprob);
+  const Ratio ref = ComputeRatio(ref_logprob - logprob);
   Term term = Estimate(ref, estimator);
   if (ref.clamped) term.d_logprob = 0.0;
   if (!use_bias_correction) return term;

@@ -27,19 +27,19 @@ constexpr Rule kRules[] = {
      "look for rewards that do not depend on the actions"},
 };
 
-const Rule& RuleOf(AnomalyKind kind) { return kRules[static_cast<size_t>(kind)]; }
+const Rule& FindRule(AnomalyKind kind) { return kRules[static_cast<size_t>(kind)]; }
 
 }  // namespace
 
-absl::string_view AnomalyName(AnomalyKind kind) { return RuleOf(kind).name; }
+absl::string_view AnomalyName(AnomalyKind kind) { return FindRule(kind).name; }
 
 std::string Describe(const Anomaly& anomaly) {
-  const Rule& rule = RuleOf(anomaly.kind);
+  const Rule& rule = FindRule(anomaly.kind);
   return absl::StrCat(rule.metric, " is ", anomaly.value, rule.is_above ? ", above " : ", below ", rule.bound, ": ",
                       rule.meaning, "; ", rule.remedy);
 }
 
-std::vector<Anomaly> AnomaliesOf(const Metrics& metrics) {
+std::vector<Anomaly> FindAnomalies(const Metrics& metrics) {
   std::vector<Anomaly> anomalies;
   for (const Rule& rule : kRules) {
     for (const auto& [name, value] : metrics) {

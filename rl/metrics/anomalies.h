@@ -33,7 +33,7 @@ std::string Describe(const Anomaly& anomaly);
 
 // Returns the anomalies that the metrics of a training step show, in the order of the kinds. Ratios and advantages are
 // among the metrics with algorithm.diagnostics. Pure.
-std::vector<Anomaly> AnomaliesOf(const Metrics& metrics);
+std::vector<Anomaly> FindAnomalies(const Metrics& metrics);
 
 }  // namespace reprise::rl
 

@@ -11,14 +11,14 @@ TEST(AnomaliesTest, AreTheMetricsBeyondTheirBounds) {
                          {"critic/vf_explained_var", 0.1},
                          {"critic/advantages/std", 0.1},
                          {"loss", 1e9}};
-  EXPECT_TRUE(AnomaliesOf(sound).empty());
-  EXPECT_TRUE(AnomaliesOf({}).empty());
+  EXPECT_TRUE(FindAnomalies(sound).empty());
+  EXPECT_TRUE(FindAnomalies({}).empty());
   const Metrics wrong = {
       {"ratio/max", 5.5}, {"ratio/min", 0.05}, {"critic/vf_explained_var", -2.0}, {"critic/advantages/std", 0.01}};
-  EXPECT_EQ(AnomaliesOf(wrong), (std::vector<Anomaly>{{AnomalyKind::kRatioExplosion, 5.5},
-                                                      {AnomalyKind::kRatioCollapse, 0.05},
-                                                      {AnomalyKind::kValueCollapse, -2.0},
-                                                      {AnomalyKind::kAdvantageCollapse, 0.01}}));
+  EXPECT_EQ(FindAnomalies(wrong), (std::vector<Anomaly>{{AnomalyKind::kRatioExplosion, 5.5},
+                                                        {AnomalyKind::kRatioCollapse, 0.05},
+                                                        {AnomalyKind::kValueCollapse, -2.0},
+                                                        {AnomalyKind::kAdvantageCollapse, 0.01}}));
 }
 
 TEST(AnomaliesTest, HaveNamesAndSentences) {

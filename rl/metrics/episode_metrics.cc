@@ -27,7 +27,7 @@ double Mean(const std::vector<double>& values) {
 double Deviation(const std::vector<double>& values) { return values.size() < 2 ? 0.0 : DeviationOfScorable(values); }
 
 // Returns the sum of the log-probabilities of the learned tokens.
-double LogprobOf(const EpisodeRecord& episode) {
+double SumLearnedLogprobs(const EpisodeRecord& episode) {
   const std::vector<uint8_t>& mask_T = episode.decisions.learned_T;
   std::vector<double> logprob_T(episode.logprobs.begin(), episode.logprobs.end());
   for (size_t t = 0; t < mask_T.size(); ++t) {
@@ -69,7 +69,7 @@ Metrics EpisodeMetrics(const EpisodeMetricInputs& inputs, const StepRecord& reco
   for (const EpisodeRecord* episode : episodes) {
     if (!std::isnan(episode->reward)) rewards.push_back(episode->reward);
     advantages.push_back(episode->advantage);
-    logprobs.push_back(LogprobOf(*episode));
+    logprobs.push_back(SumLearnedLogprobs(*episode));
   }
   for (const EpisodeOutcome& outcome : outcomes) {
     losses.push_back(outcome.loss);

@@ -30,7 +30,7 @@ class NameSink : public StepSink {
  public:
   absl::StatusOr<bool> Commit(const StepTables& step) override {
     last.clear();
-    for (const auto& [name, value] : ResultsOf(step).metrics) last.insert(name);
+    for (const auto& [name, value] : ReadResults(step).metrics) last.insert(name);
     all.insert(last.begin(), last.end());
     return true;
   }
@@ -42,9 +42,9 @@ class NameSink : public StepSink {
   std::set<std::string> all, last;
 };
 
-// Runs steps of the warm-up and one of training.
-NameSink NamesOf(Config config, int64_t warm_up_steps = 1) {
-  config.run.steps = 1, config.warm_up.steps = warm_up_steps;
+// Runs steps of the SFT phase and one of training.
+NameSink CollectNames(Config config, int64_t sft_steps = 1) {
+  config.run.steps = 1, config.sft.steps = sft_steps;
   NameSink sink;
   EXPECT_OK(RunAsRanks(1, [&](Communicator& comm) -> absl::Status {
     ASSIGN_OR_RETURN(const RunParts parts, PrepareRun(config));
@@ -66,7 +66,7 @@ Config MemoryRun() {
   config.run.workload = "memory_agent";
   config.model.hidden_size = config.model.intermediate_size = 8;
   config.model.num_hidden_layers = 1;
-  config.warm_up.prompts_per_step = 2;
+  config.sft.prompts_per_step = 2;
   return config;
 }
 
@@ -74,7 +74,7 @@ Config GrowthRun() {
   Config config;
   config.run.workload = "morphogenesis";
   config.algorithm.name = "ppo";
-  config.warm_up.prompts_per_step = 2;
+  config.sft.prompts_per_step = 2;
   config.rollout.prompts_per_step = 2;
   config.rollout.num_generations = 1;
   MorphogenesisConfig& growth = config.morphogenesis;
@@ -94,7 +94,7 @@ Config ThoughtsRun() {
   config.quiet_star.max_thought_length = config.quiet_star.min_thought_length = 1;
   config.quiet_star.paper_metrics = true;
   config.algorithm.name = "reinforce", config.algorithm.baseline = "step_none";
-  config.warm_up.prompts_per_step = config.rollout.num_generations = 2;
+  config.sft.prompts_per_step = config.rollout.num_generations = 2;
   return config;
 }
 
@@ -111,29 +111,29 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
            [](AlgorithmConfig& a) { a.name = "rloo", a.episode_metrics = true; }}) {
     Config config = testing::SmallRun();
     choose(config.algorithm);
-    reported.merge(NamesOf(config).all);
+    reported.merge(CollectNames(config).all);
   }
   Config scored = testing::SmallRun();
   scored.algorithm.reward = "process";
   scored.process.command = R"(sed -u -E 's/.*"id":([0-9]+).*/{"id":\1,"reward":0}/')";
-  reported.merge(NamesOf(scored).all);
+  reported.merge(CollectNames(scored).all);
   Config rooms = testing::RoomRun();
   rooms.environment.invalid_episodes = "drop";
   rooms.environment.max_tool_calls = 1;
   rooms.rollout.max_completion_length = 100;
-  reported.merge(NamesOf(rooms).all);
+  reported.merge(CollectNames(rooms).all);
   Config muon = testing::SmallRun();
   muon.optimizer.name = "muon_grokfast", muon.optimizer.qk_clip_threshold = 1;
-  reported.merge(NamesOf(muon).all);
-  reported.merge(NamesOf(BanditRun()).all);
+  reported.merge(CollectNames(muon).all);
+  reported.merge(CollectNames(BanditRun()).all);
   Config facts = MemoryRun();
   facts.memory.task = "facts", facts.memory.buffer_size = 4, facts.memory.context_window = 160;
-  reported.merge(NamesOf(facts).all);
+  reported.merge(CollectNames(facts).all);
   Config thoughts = ThoughtsRun();
-  thoughts.warm_up.learning_rate = 0.01;
+  thoughts.sft.learning_rate = 0.01;
   thoughts.quiet_star.baking_convergence = 0.01, thoughts.quiet_star.baking_window = 1;
-  reported.merge(NamesOf(thoughts, /*warm_up_steps=*/20).all);
-  reported.merge(NamesOf(GrowthRun()).all);
+  reported.merge(CollectNames(thoughts, /*sft_steps=*/20).all);
+  reported.merge(CollectNames(GrowthRun()).all);
   std::set<std::string> defined;
   for (const MetricDefinition& metric : MetricDefinitions()) {
     for (const absl::string_view function :
@@ -154,7 +154,7 @@ TEST(MetricDefinitionsTest, AMetricWithoutAConditionIsReportedByEveryWorkload) {
                      std::make_pair("composite", MemoryRun()), std::make_pair("thoughts", ThoughtsRun()),
                      std::make_pair("shaped", GrowthRun())};
   for (const auto& [function, config] : runs) {
-    const std::set<std::string> names = NamesOf(config).last;
+    const std::set<std::string> names = CollectNames(config).last;
     for (const MetricDefinition& metric : MetricDefinitions()) {
       if (!metric.when.empty()) continue;
       const std::string name = absl::StrReplaceAll(metric.name, {{"{function}", function}});

@@ -207,7 +207,7 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
   return Sorted(std::move(metrics));
 }
 
-Metrics WarmUpMetrics(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& outcomes) {
+Metrics SftMetrics(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& outcomes) {
   Metrics metrics;
   AddCommon(inputs, 1.0, outcomes, metrics);
   metrics.emplace_back("entropy",

@@ -44,7 +44,7 @@ Metrics TrainingMetrics(const MetricInputs& inputs, const StepRecord& record,
                         const std::vector<EpisodeOutcome>& first_outcomes, const std::vector<EpisodeOutcome>& outcomes);
 
 // Returns the metrics of a supervised step.
-Metrics WarmUpMetrics(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& outcomes);
+Metrics SftMetrics(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& outcomes);
 
 }  // namespace reprise::rl
 

@@ -115,7 +115,7 @@ class Policy {
   using RangeFunction = std::function<void(int64_t first, int64_t size)>;
   virtual void Refresh(ThreadPool& pool, const RangeFunction& change = nullptr) = 0;
 
-  // Prepares a value function for the first training step, after the warm-up.
+  // Prepares a value function for the first training step, after the SFT phase.
   virtual void StartValueFunction(ThreadPool& pool) = 0;
 
   // Returns a copy without a value function, for forward passes only, whose numbers no change of this policy changes.

@@ -53,7 +53,7 @@ std::string ValueText(const ColumnSchema& column, Bytes value) {
   return IsDigest(column) ? absl::StrCat("sha256:", absl::BytesToHexString(text)) : NumberText(column.dtype, value);
 }
 
-int ColumnOf(const StreamTable* table, absl::string_view name) {
+int ColumnIndex(const StreamTable* table, absl::string_view name) {
   const absl::StatusOr<int> column = table == nullptr ? -1 : FindColumn(table->schema(), name);
   return column.ok() ? *column : -1;
 }
@@ -68,8 +68,8 @@ class Side {
         rows_.push_back(row);
       }
     }
-    for (const std::string& name : compared.key) keys_.push_back(ColumnOf(table_, name));
-    for (const ComparedColumn& column : compared.columns) columns_.push_back(ColumnOf(table_, column.column));
+    for (const std::string& name : compared.key) keys_.push_back(ColumnIndex(table_, name));
+    for (const ComparedColumn& column : compared.columns) columns_.push_back(ColumnIndex(table_, column.column));
   }
 
   size_t rows() const { return rows_.size(); }
@@ -150,7 +150,7 @@ std::optional<Difference> DifferenceOfRows(const Comparison& compared, const Sid
 
 std::string Divergence::ToString() const {
   // One line, whatever names the file has.
-  return Printable(absl::StrCat(phase == Phase::kWarmUp ? "warm-up " : "", "step ", step, ", ", stage, ", ", tensor,
+  return Printable(absl::StrCat(phase == Phase::kSft ? "SFT phase " : "", "step ", step, ", ", stage, ", ", tensor,
                                 ": stored ", expected, ", computed ", actual));
 }
 

@@ -100,7 +100,7 @@ StepTables StepWithEveryStream() {
     turn.reply = Reply();
     turn.check = ActionCheck();
   }
-  EvaluationRepliesOf(record) = {EvaluationReply()};
+  GetEvaluationReplies(record) = {EvaluationReply()};
   return ToTables(record, kAll);
 }
 
@@ -174,8 +174,8 @@ TEST(FirstDivergenceTest, ComparesTheTablesOfAnyWorkload) {
       RecordStream("arms", {ScalarColumn("context", DType::kI64), FixedColumn("features", DType::kF32, 2)})};
   schema.comparisons = {{"choices", "arms", {"context"}, {ComparedColumn("features", "", "feature")}}};
   const auto step = [&](float feature) {
-    StepTables tables = {Phase::kWarmUp, 3, EmptyTables(schema.streams)};
-    RowWriter(Phase::kWarmUp, 3, tables.tables[0]).Columns(int64_t{8});
+    StepTables tables = {Phase::kSft, 3, EmptyTables(schema.streams)};
+    RowWriter(Phase::kSft, 3, tables.tables[0]).Columns(int64_t{8});
     const std::vector<float> features = {1, feature};
     tables.tables[0].AppendFixed(kFirstOwn + 1, absl::MakeConstSpan(reinterpret_cast<const std::byte*>(features.data()),
                                                                     sizeof(float) * features.size()));
@@ -183,7 +183,7 @@ TEST(FirstDivergenceTest, ComparesTheTablesOfAnyWorkload) {
   };
   EXPECT_FALSE(FirstDivergence(schema, step(0.5f), step(0.5f), {}).has_value());
   EXPECT_EQ(FirstDivergence(schema, step(0.5f), step(0.25f), {})->ToString(),
-            "warm-up step 3, choices, context 8 feature 1: stored 0x1p-1 (0.5), computed 0x1p-2 (0.25)");
+            "SFT step 3, choices, context 8 feature 1: stored 0x1p-1 (0.5), computed 0x1p-2 (0.25)");
 }
 
 TEST(FirstDivergenceTest, ReportsBothValues) {

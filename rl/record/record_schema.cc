@@ -12,7 +12,7 @@ constexpr absl::string_view kRouting = "routing", kMetrics = "metrics", kDigests
 // Stored in artifacts: do not change the values.
 enum DigestKind : uint8_t { kGradient = 0, kWeights = 1 };
 
-Comparison CompareDigestsOf(absl::string_view stage, DigestKind kind) {
+Comparison MakeDigestComparison(absl::string_view stage, DigestKind kind) {
   return {.stage = std::string(stage),
           .stream = std::string(kDigests),
           .key = {"kind", "tensor"},
@@ -108,7 +108,7 @@ std::vector<StreamTable> ResultTables(const StepResults& results, bool has_count
   return tables;
 }
 
-StepResults ResultsOf(const StepTables& step) {
+StepResults ReadResults(const StepTables& step) {
   StepResults results;
   results.phase = step.phase;
   results.step = step.step;
@@ -133,14 +133,14 @@ StepResults ResultsOf(const StepTables& step) {
   return results;
 }
 
-double MetricOf(const StepResults& results, absl::string_view name) {
+double GetMetric(const StepResults& results, absl::string_view name) {
   for (const auto& [key, value] : results.metrics) {
     if (key == name) return value;
   }
   return 0;
 }
 
-double MetricOf(const StepTables& step, absl::string_view name) { return MetricOf(ResultsOf(step), name); }
+double GetMetric(const StepTables& step, absl::string_view name) { return GetMetric(ReadResults(step), name); }
 
 StepTables WithoutDigests(StepTables step) {
   for (StreamTable& table : step.tables) {
@@ -157,7 +157,7 @@ Comparison CompareRouting() {
 }
 
 std::vector<Comparison> CompareDigests() {
-  return {CompareDigestsOf("gradient", kGradient), CompareDigestsOf("weights", kWeights)};
+  return {MakeDigestComparison("gradient", kGradient), MakeDigestComparison("weights", kWeights)};
 }
 
 Comparison CompareMetrics() {

@@ -89,11 +89,11 @@ std::vector<StreamSchema> ResultStreams(bool has_counts);
 std::vector<StreamTable> ResultTables(const StepResults& results, bool has_counts);
 
 // The inverse. What the tables lack is empty. They must pass CheckTables.
-StepResults ResultsOf(const StepTables& step);
+StepResults ReadResults(const StepTables& step);
 
 // Returns a metric of a step; 0 where it has none of that name.
-double MetricOf(const StepResults& results, absl::string_view name);
-double MetricOf(const StepTables& step, absl::string_view name);
+double GetMetric(const StepResults& results, absl::string_view name);
+double GetMetric(const StepTables& step, absl::string_view name);
 
 // Returns the rows without the digests.
 StepTables WithoutDigests(StepTables step);

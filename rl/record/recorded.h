@@ -24,7 +24,7 @@ inline bool FiltersSampling(const Config& config) {
 // phase and part. (A run that early stopping ends stores them at its end too; likewise for HasCheckpoint.)
 inline bool HasDigests(const Config& config, Phase phase, int64_t step) {
   const int64_t every = config.artifact.digest_every;
-  const int64_t last = phase == Phase::kWarmUp ? config.warm_up.steps : EndOfPart(config.run, step);
+  const int64_t last = phase == Phase::kSft ? config.sft.steps : EndOfPart(config.run, step);
   return (every > 0 && step % every == 0) || step == last;
 }
 
@@ -35,7 +35,7 @@ inline bool HasEvaluation(const Config& config, Phase phase, int64_t step) {
 
 // Returns whether a step stores a checkpoint: weights and the optimizer's state.
 inline bool HasCheckpoint(const Config& config, Phase phase, int64_t step) {
-  if (phase == Phase::kWarmUp) return false;
+  if (phase == Phase::kSft) return false;
   const int64_t every = config.artifact.checkpoint_every;
   return step == EndOfPart(config.run, step) || (every > 0 && step % every == 0);
 }

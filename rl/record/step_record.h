@@ -19,7 +19,7 @@ struct TaskRecord {
 };
 
 // Returns the task of an episode; `task_P` are consecutive prompts, including the episode's.
-inline const TaskRecord& TaskOf(absl::Span<const TaskRecord> task_P, const EpisodeRecord& episode) {
+inline const TaskRecord& FindTask(absl::Span<const TaskRecord> task_P, const EpisodeRecord& episode) {
   return task_P[episode.prompt - task_P.front().prompt];
 }
 

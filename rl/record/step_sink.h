@@ -15,12 +15,12 @@ namespace reprise::rl {
 
 // Everything that steps change, as of the end of one step: the next step starts from it. Views of the learner's memory.
 struct PolicyState {
-  Phase phase = Phase::kWarmUp;
+  Phase phase = Phase::kSft;
   int64_t step = 0;
   std::vector<TensorView> weights;       // by tensor
   std::vector<TensorGroup> optimizer;    // its state
   std::vector<TensorView> reference;     // empty without a reference model
-  std::vector<double> schedules;         // ToNumbers(ScheduleState), or WarmUpWindow's; empty without any
+  std::vector<double> schedules;         // ToNumbers(ScheduleState), or SftWindow's; empty without any
   std::vector<double> best;              // BestToNumbers(BestSoFar); empty without any
   std::vector<TensorView> best_weights;  // of the best evaluation; empty if not kept
   bool is_over = false;                  // no step of the run follows

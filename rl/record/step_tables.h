@@ -17,11 +17,11 @@
 namespace reprise::rl {
 
 // Stored in artifacts: do not change the values. Steps of each phase count from 1.
-enum class Phase : uint8_t { kWarmUp = 0, kTraining = 1 };
+enum class Phase : uint8_t { kSft = 0, kTraining = 1 };
 
-// Returns "warm-up step 3" or "training step 3".
+// Returns "SFT step 3" or "training step 3".
 inline std::string StepName(Phase phase, int64_t step) {
-  return absl::StrCat(phase == Phase::kWarmUp ? "warm-up" : "training", " step ", step);
+  return absl::StrCat(phase == Phase::kSft ? "SFT phase" : "training", " step ", step);
 }
 
 struct StepTables {

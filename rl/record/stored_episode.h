@@ -23,7 +23,7 @@ bool AreWithinBounds(const auto& values) {
 }
 
 // Returns whether there is a next row, and it is of this episode. The stream's own columns begin with prompt, sample.
-inline bool IsOf(const RowReader& row, int64_t prompt, int64_t sample) {
+inline bool IsRowForEpisode(const RowReader& row, int64_t prompt, int64_t sample) {
   return row.has_row() && row.Peek<int64_t>(0) == prompt && row.Peek<int64_t>(1) == sample;
 }
 

@@ -39,7 +39,7 @@ TEST(StoredEpisodeTest, EachNumberOutOfBoundsIsAFault) {
         +[](EpisodeRecord& e, double x) { e.rewards_F[0] = x; }, +[](EpisodeRecord& e, double x) { e.reward = x; },
         +[](EpisodeRecord& e, double x) { e.advantage = x; }}) {
     EpisodeRecord episode = TwoDecisions();
-    damage(episode, inf);
+    corrupt(episode, inf);
     EXPECT_EQ(FaultOfEpisode(episode, 2, 1), kOutOfBounds);
   }
 }

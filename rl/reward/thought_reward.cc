@@ -8,7 +8,7 @@ namespace reprise::rl {
 namespace {
 
 // Returns what non-myopic rewards are compared with: the mean, or the exact value of thoughts that are all equal.
-double MeanOf(absl::Span<const Foresight> thought_K) {
+double ComputeMean(absl::Span<const Foresight> thought_K) {
   std::vector<double> logprob_K;
   for (const Foresight& thought : thought_K) logprob_K.push_back(thought.logprob);
   const auto [least, most] = std::minmax_element(logprob_K.begin(), logprob_K.end());
@@ -22,7 +22,7 @@ std::vector<double> ThoughtRewards(ThoughtReward kind, bool clamp, const Foresig
                                    absl::Span<const Foresight> thought_K) {
   std::vector<double> reward_K;
   if (thought_K.empty()) return reward_K;
-  const double mean = MeanOf(thought_K);
+  const double mean = ComputeMean(thought_K);
   for (const Foresight& thought : thought_K) {
     double reward = thought.logprob - mean;
     if (kind == ThoughtReward::kGraded) reward = thought.logprob - base.logprob;

@@ -26,12 +26,12 @@ RunHeader HeaderOf(const Config& config, const RunParts& parts) {
   for (const ExternalFile& file : parts.external_files) {
     header.external_files.push_back({file.name, file.sha256});
   }
-  header.streams = RecordSchemaOf(config).streams;
+  header.streams = MakeRecordSchema(config).streams;
   Sort(header);
   return header;
 }
 
-RunWriterOptions WriterOptionsOf(const Config& config) {
+RunWriterOptions MakeRunWriterOptions(const Config& config) {
   RunWriterOptions options;
   options.segment_steps = config.execution.commit_every;
   options.keep_checkpoints = config.artifact.keep_checkpoints;
@@ -53,7 +53,7 @@ absl::StatusOr<bool> ArtifactSink::Commit(const StepTables& step) {
 
 absl::Status ArtifactSink::Checkpoint(const PolicyState& state) {
   const int64_t number = ArtifactStep(config_, state.phase, state.step);
-  for (const TensorGroup& group : CheckpointOf(state)) {
+  for (const TensorGroup& group : CheckpointGroups(state)) {
     RETURN_IF_ERROR(output_.writer.AddCheckpoint(number, group.name, group.tensors));
   }
   return absl::OkStatus();

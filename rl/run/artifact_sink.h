@@ -19,7 +19,7 @@ namespace reprise::rl {
 RunHeader HeaderOf(const Config& config, const RunParts& parts);
 
 // Returns options for one segment per execution.commit_every steps.
-RunWriterOptions WriterOptionsOf(const Config& config);
+RunWriterOptions MakeRunWriterOptions(const Config& config);
 
 // Where a run is written. All references must outlive the sink.
 struct RunOutput {

@@ -1,7 +1,7 @@
 #ifndef RL_RUN_EARLY_END_H_
 #define RL_RUN_EARLY_END_H_
 
-// How the record of a run says that its warm-up, or the run itself, ended before all of its steps: by metrics of the
+// How the record of a run says that its SFT phase, or the run itself, ended before all of its steps: by metrics of the
 // last step. All functions are pure.
 
 #include <algorithm>
@@ -39,20 +39,21 @@ inline bool MayEndEarly(const Config& config) { return !EarlyEnds(config).empty(
 // Returns whether the run ended with this step of training.
 inline bool EndsRunEarly(const Config& config, const StepResults& step) {
   const std::vector<EarlyEnd> ends = EarlyEnds(config);
-  return std::any_of(ends.begin(), ends.end(),
-                     [&](const EarlyEnd& end) { return MetricOf(step, end.metric) >= static_cast<double>(end.value); });
+  return std::any_of(ends.begin(), ends.end(), [&](const EarlyEnd& end) {
+    return GetMetric(step, end.metric) >= static_cast<double>(end.value);
+  });
 }
 
-// Returns whether the warm-up ended with this step, and was shorter than warm_up.steps.
-inline bool EndsWarmUpEarly(const Config& config, const StepResults& step) {
-  return step.phase == Phase::kWarmUp && Traits(config).trends(config).warm_up && step.step < config.warm_up.steps &&
-         MetricOf(step, kWarmUpStepsLeft) == static_cast<double>(config.warm_up.steps - step.step);
+// Returns whether the SFT phase ended with this step, and was shorter than sft.steps.
+inline bool EndsSftEarly(const Config& config, const StepResults& step) {
+  return step.phase == Phase::kSft && Traits(config).trends(config).sft && step.step < config.sft.steps &&
+         GetMetric(step, kSftStepsLeft) == static_cast<double>(config.sft.steps - step.step);
 }
 
-// Returns the number of the step that follows `step` in the run. The numbers of steps of the warm-up that were not
+// Returns the number of the step that follows `step` in the run. The numbers of steps of the SFT phase that were not
 // taken are left out.
 inline int64_t NextNumber(const Config& config, const StepResults& step) {
-  if (EndsWarmUpEarly(config, step)) return ArtifactStep(config, Phase::kTraining, 1);
+  if (EndsSftEarly(config, step)) return ArtifactStep(config, Phase::kTraining, 1);
   return ArtifactStep(config, step.phase, step.step) + 1;
 }
 

@@ -19,7 +19,7 @@ class ResumingSink : public StepSink {
   ResumingSink(const ExecutionRequest& request, const RecordSchema& schema)
       : schema_(schema),
         stored_(*request.records),
-        tensor_names_(TensorNamesOf(request.parts.workload->policy().layout())),
+        tensor_names_(ListTensorNames(request.parts.workload->policy().layout())),
         live_(request.sink),
         resume_(request.resume) {}
 

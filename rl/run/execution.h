@@ -33,7 +33,7 @@ struct ExecutionRequest {
   // one (else DataLoss, which names step, stage and tensor) and is passed to this function instead of the sink. Live
   // steps follow; without a sink there must be none. If not set, a step that is not stored is an error.
   std::function<void(const StepTables&)> resume = nullptr;
-  const std::atomic<bool>* interrupt = nullptr;  // as in LearnerParts
+  const std::atomic<bool>* interrupt = nullptr;  // as in LearnerDeps
   StepObserver* observer = nullptr;              // of this rank; null: none
 };
 

@@ -46,7 +46,7 @@ TEST(InputFilesTest, AFolderHasAllFilesOfItsKind) {
   EXPECT_EQ(NamesAndDigests(config), "data/text ca978112\n");
   config.morphogenesis.task = "cifar10";
   std::string expected;
-  for (const std::string& name : PathKeyOf("--data", config).files(config)) {
+  for (const std::string& name : PathKeyForFlag("--data", config).files(config)) {
     Write("cifar/" + name.substr(name.rfind('/') + 1), "b");
     expected += name + " 3e23e816\n";
   }

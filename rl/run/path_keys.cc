@@ -40,7 +40,7 @@ absl::Span<const PathKey> PathKeys() {
   return keys;
 }
 
-const PathKey& PathKeyOf(absl::string_view flag, const Config& config) {
+const PathKey& PathKeyForFlag(absl::string_view flag, const Config& config) {
   const auto has_flag = [&](const PathKey& key) { return key.flag == flag; };
   Config listed = config;
   config::FieldList list;

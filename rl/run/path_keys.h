@@ -21,7 +21,7 @@ absl::Span<const PathKey> PathKeys();
 
 // Returns the key whose path the flag gives: of several the one that the run's workload reads, else the first. An
 // unknown flag is a failed check. Pure.
-const PathKey& PathKeyOf(absl::string_view flag, const Config& config);
+const PathKey& PathKeyForFlag(absl::string_view flag, const Config& config);
 
 // Returns the key of this name, "data.path"; nullptr if it is none of a path. Pure.
 const PathKey* FindPathKey(absl::string_view name);

@@ -9,15 +9,15 @@
 
 namespace reprise::rl {
 
-// Returns the artifact's number of a step, counted from 1: warm-up steps come first.
+// Returns the artifact's number of a step, counted from 1: SFT steps come first.
 inline int64_t ArtifactStep(const Config& config, Phase phase, int64_t step) {
-  return phase == Phase::kWarmUp ? step : config.warm_up.steps + step;
+  return phase == Phase::kSft ? step : config.sft.steps + step;
 }
 
 // The inverse of ArtifactStep.
 inline std::pair<Phase, int64_t> StepOfNumber(const Config& config, int64_t number) {
-  if (number <= config.warm_up.steps) return {Phase::kWarmUp, number};
-  return {Phase::kTraining, number - config.warm_up.steps};
+  if (number <= config.sft.steps) return {Phase::kSft, number};
+  return {Phase::kTraining, number - config.sft.steps};
 }
 
 }  // namespace reprise::rl

@@ -14,7 +14,7 @@
 namespace reprise::rl {
 
 absl::StatusOr<std::vector<StepTables>> ReadSteps(const RunReader& reader, const Config& config) {
-  const RecordSchema schema = RecordSchemaOf(config);
+  const RecordSchema schema = MakeRecordSchema(config);
   const std::vector<StreamInfo> stored = reader.streams();
   for (const StreamSchema& wanted : schema.streams) {
     const auto found = std::find_if(stored.begin(), stored.end(),
@@ -39,15 +39,15 @@ absl::StatusOr<std::vector<StepTables>> ReadSteps(const RunReader& reader, const
 }
 
 absl::Status CheckEpisodes(const Config& config, const StepTables& step) {
-  const bool is_warm_up = step.phase == Phase::kWarmUp;
-  const int64_t prompts = is_warm_up ? config.warm_up.prompts_per_step : config.rollout.prompts_per_step;
-  const int64_t samples = is_warm_up ? 1 : config.rollout.num_generations;
+  const bool is_sft = step.phase == Phase::kSft;
+  const int64_t prompts = is_sft ? config.sft.prompts_per_step : config.rollout.prompts_per_step;
+  const int64_t samples = is_sft ? 1 : config.rollout.num_generations;
   const StreamTable* const episodes = step.Find("episodes");
   const int64_t rows = episodes == nullptr ? 0 : episodes->rows();
   if (rows == prompts * samples) return absl::OkStatus();
   const std::string keys =
-      is_warm_up ? absl::StrCat("warm_up.prompts_per_step ", prompts)
-                 : absl::StrCat("rollout.prompts_per_step ", prompts, " with rollout.num_generations ", samples);
+      is_sft ? absl::StrCat("sft.prompts_per_step ", prompts)
+             : absl::StrCat("rollout.prompts_per_step ", prompts, " with rollout.num_generations ", samples);
   return absl::DataLossError(absl::StrCat("stream episodes has ", rows, " rows of one step; its configuration's ", keys,
                                           " gives ", prompts * samples));
 }

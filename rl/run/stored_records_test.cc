@@ -16,9 +16,9 @@ using testing::StatusIs;
 
 constexpr absl::StatusCode kDataLoss = absl::StatusCode::kDataLoss;
 
-Config WithCounts(int64_t of_warm_up, int64_t prompts, int64_t samples) {
+Config WithCounts(int64_t of_sft, int64_t prompts, int64_t samples) {
   Config config;
-  config.warm_up.prompts_per_step = of_warm_up;
+  config.sft.prompts_per_step = of_sft;
   config.rollout.prompts_per_step = prompts;
   config.rollout.num_generations = samples;
   return config;
@@ -31,15 +31,15 @@ StepTables StepOf(Phase phase, int64_t episodes) {
   return step;
 }
 
-TEST(StoredRecordsTest, AStepHasAnEpisodeForEachSampleOfEachPromptAndOneOfEachInTheWarmUp) {
+TEST(StoredRecordsTest, AStepHasAnEpisodeForEachSampleOfEachPromptAndOneOfEachInTheSft) {
   EXPECT_OK(CheckEpisodes(WithCounts(5, 4, 3), StepOf(Phase::kTraining, 12)));
-  EXPECT_OK(CheckEpisodes(WithCounts(5, 4, 3), StepOf(Phase::kWarmUp, 5)));
+  EXPECT_OK(CheckEpisodes(WithCounts(5, 4, 3), StepOf(Phase::kSft, 5)));
 }
 
-TEST(StoredRecordsTest, MoreEpisodesInTheConfigurationThanInTheStepAreDamage) {
-  EXPECT_THAT(CheckEpisodes(WithCounts(16777216, 4, 3), StepOf(Phase::kWarmUp, 5)),
+TEST(StoredRecordsTest, MoreEpisodesInTheConfigurationThanInTheStepAreCorruption) {
+  EXPECT_THAT(CheckEpisodes(WithCounts(16777216, 4, 3), StepOf(Phase::kSft, 5)),
               StatusIs(kDataLoss, HasSubstr("stream episodes has 5 rows of one step; its configuration's "
-                                            "warm_up.prompts_per_step 16777216 gives 16777216")));
+                                            "sft.prompts_per_step 16777216 gives 16777216")));
   EXPECT_THAT(CheckEpisodes(WithCounts(5, 4194304, 3), StepOf(Phase::kTraining, 12)),
               StatusIs(kDataLoss, HasSubstr("stream episodes has 12 rows of one step; its configuration's "
                                             "rollout.prompts_per_step 4194304 with rollout.num_generations 3 gives "
@@ -48,7 +48,7 @@ TEST(StoredRecordsTest, MoreEpisodesInTheConfigurationThanInTheStepAreDamage) {
               StatusIs(kDataLoss, HasSubstr("with rollout.num_generations 65536 gives 262144")));
 }
 
-TEST(StoredRecordsTest, FewerEpisodesInTheConfigurationThanInTheStepAreDamage) {
+TEST(StoredRecordsTest, FewerEpisodesInTheConfigurationThanInTheStepAreCorruption) {
   EXPECT_THAT(CheckEpisodes(WithCounts(5, 4, 2), StepOf(Phase::kTraining, 12)),
               StatusIs(kDataLoss, HasSubstr("has 12 rows of one step")));
 }

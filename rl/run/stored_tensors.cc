@@ -72,7 +72,7 @@ std::vector<double> BestOfMetrics(const Metrics& metrics) {
 absl::Status ReadSchedules(const RunReader& reader, const Config& config, int64_t number, LearnerState* state) {
   if (!HasGroup(reader, kSchedulesGroup)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, reader.ReadCheckpoint(number, kSchedulesGroup));
-  const size_t least = state->phase == Phase::kWarmUp ? 1 : LeastScheduleNumbers(KeptNumbersOf(config));
+  const size_t least = state->phase == Phase::kSft ? 1 : LeastScheduleNumbers(SelectKeptNumbers(config));
   if (tensors.size() != 1 || tensors[0].dtype() != DType::kF64 || tensors[0].size() < static_cast<int64_t>(least)) {
     return absl::DataLossError("its schedules do not have the form of a state's");
   }
@@ -134,7 +134,7 @@ std::vector<TensorGroup> TrainedGroups(const PolicyState& state) {
 
 }  // namespace
 
-std::vector<TensorGroup> CheckpointOf(const PolicyState& state) {
+std::vector<TensorGroup> CheckpointGroups(const PolicyState& state) {
   std::vector<TensorGroup> groups = TrainedGroups(state);
   if (state.is_over && !state.best_weights.empty()) {
     groups.push_back({std::string(kBestWeightsGroup), state.best_weights});
@@ -149,11 +149,11 @@ absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Co
   state.step = step.step;
   const int64_t number = ArtifactStep(config, step.phase, step.step);
   RETURN_IF_ERROR(ReadGroups(reader, config, number, layout, &state));
-  const bool warm_up = step.phase == Phase::kWarmUp;
-  const Metrics metrics = ResultsOf(step).metrics;
+  const bool sft = step.phase == Phase::kSft;
+  const Metrics metrics = ReadResults(step).metrics;
   ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
   const int64_t updates_a_step = row.update.num_iterations * row.update.num_mini_batches;
-  state.updates = warm_up ? step.step : step.step * updates_a_step;
+  state.updates = sft ? step.step : step.step * updates_a_step;
   for (const auto& [name, value] : metrics) {
     const bool tokens = name == "num_tokens", updates = name == "num_updates";  // updates: where some may be skipped
     if (!tokens && !updates) continue;
@@ -165,10 +165,10 @@ absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Co
   state.best = BestOfMetrics(metrics);
   if (const std::optional<FailureRule> rule =
           Traits(config).trends(config).failures) {  // a finished run knows why it ended
-    const double failures = MetricOf(step, rule->failures);
+    const double failures = GetMetric(step, rule->failures);
     ScheduleState schedules;
     schedules.failures_in_a_row = failures >= 0 && failures <= kMostCount ? static_cast<int64_t>(failures) : 0;
-    state.schedules = ToNumbers(schedules, KeptNumbersOf(config));
+    state.schedules = ToNumbers(schedules, SelectKeptNumbers(config));
   }
   if (HasGroup(reader, kBestWeightsGroup)) {  // only in the run's last checkpoint
     ASSIGN_OR_RETURN(state.best_weights, ReadFlat(reader, number, kBestWeightsGroup, layout));

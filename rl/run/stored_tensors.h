@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<float>> ReadFlat(const RunReader& reader, int64_t num
                                             const FlatLayout& layout);
 
 // Returns the groups of a checkpoint, in the order in which files store them.
-std::vector<TensorGroup> CheckpointOf(const PolicyState& state);
+std::vector<TensorGroup> CheckpointGroups(const PolicyState& state);
 
 // Returns the state after a step whose checkpoint is in the file. What the checkpoint lacks follows from the
 // configuration and the step's metrics, except the reference model and schedules, which stay empty, and data about

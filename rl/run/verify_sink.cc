@@ -31,7 +31,7 @@ std::set<int64_t> StoredCheckpoints(const Config& config, const RunReader& run) 
 std::set<int64_t> ComparedCheckpoints(const Config& config, const RunReader& run, bool is_finished,
                                       const StepTables& last) {
   if (last.phase != Phase::kTraining) return {};
-  const bool ends_early = EndsRunEarly(config, ResultsOf(last));
+  const bool ends_early = EndsRunEarly(config, ReadResults(last));
   const auto is_made = [&](int64_t step) {
     return HasCheckpoint(config, Phase::kTraining, step) || (ends_early && step == last.step);
   };
@@ -59,14 +59,14 @@ VerifySink::VerifySink(const Config& config, const RunReader& run, bool is_finis
                        const std::vector<StepTables>& stored, std::vector<std::string> tensor_names,
                        std::function<void(const StepTables&)> observer)
     : config_(config),
-      schema_(RecordSchemaOf(config)),
+      schema_(MakeRecordSchema(config)),
       run_(run),
       stored_(stored),
       tensor_names_(std::move(tensor_names)),
       observer_(std::move(observer)) {
   if (stored.empty()) return;
   const StepTables& last = stored.back();
-  ends_in_warm_up_ = last.phase == Phase::kWarmUp && config.run.steps > 0;
+  ends_in_sft_ = last.phase == Phase::kSft && config.run.steps > 0;
   checkpoints_ = ComparedCheckpoints(config, run, is_finished, last);
 }
 
@@ -79,7 +79,7 @@ absl::StatusOr<bool> VerifySink::Commit(const StepTables& step) {
   if (divergence_) return false;
   compared_steps_.emplace(step.phase, step.step);
   observer_(step);
-  return !ends_in_warm_up_ || stored != &stored_.back();
+  return !ends_in_sft_ || stored != &stored_.back();
 }
 
 bool VerifySink::WantsCheckpoint(Phase phase, int64_t step, bool /*is_over*/) {
@@ -87,7 +87,7 @@ bool VerifySink::WantsCheckpoint(Phase phase, int64_t step, bool /*is_over*/) {
 }
 
 absl::Status VerifySink::Checkpoint(const PolicyState& state) {
-  for (const TensorGroup& group : CheckpointOf(state)) RETURN_IF_ERROR(CompareCheckpoint(state.step, group));
+  for (const TensorGroup& group : CheckpointGroups(state)) RETURN_IF_ERROR(CompareCheckpoint(state.step, group));
   return absl::OkStatus();
 }
 

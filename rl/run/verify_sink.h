@@ -52,7 +52,7 @@ class VerifySink : public StepSink {
   std::set<std::pair<Phase, int64_t>> compared_steps_;
   std::set<std::pair<int64_t, std::string>> compared_groups_;  // step number, group name
   std::set<int64_t> checkpoints_;                              // training steps of the compared ones
-  bool ends_in_warm_up_ = false;                               // as the steps of an unfinished run may
+  bool ends_in_sft_ = false;                                   // as the steps of an unfinished run may
 };
 
 }  // namespace reprise::rl

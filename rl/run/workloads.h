@@ -16,7 +16,7 @@ absl::Span<const WorkloadKind* const> WorkloadKinds();
 // Returns the kind that run.workload names, which the configuration has checked.
 const WorkloadKind& KindOf(const Config& config);
 
-inline RecordSchema RecordSchemaOf(const Config& config) { return KindOf(config).schema(config); }
+inline RecordSchema MakeRecordSchema(const Config& config) { return KindOf(config).schema(config); }
 
 }  // namespace reprise::rl
 

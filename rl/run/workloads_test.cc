@@ -79,7 +79,7 @@ TEST(WorkloadsTest, HaveTheStreamsAndColumnsOfTheFormatsPage) {
     ASSERT_TRUE(absl::StartsWith(sections[i + 2], absl::StrCat("`", names[i], "`\n"))) << sections[i + 2];
     std::map<std::string, Columns> described = StreamsIn(sections[1]), written;
     described.merge(StreamsIn(sections[i + 2]));
-    for (const StreamSchema& schema : RecordSchemaOf(WithAllStreams(names[i])).streams) {
+    for (const StreamSchema& schema : MakeRecordSchema(WithAllStreams(names[i])).streams) {
       written.emplace(schema.name, OwnColumns(schema));
     }
     EXPECT_EQ(described, written) << names[i];
@@ -92,7 +92,7 @@ TEST(WorkloadsTest, AreTheNamesThatTheConfigurationAccepts) { EXPECT_EQ(KindName
 // CheckEpisodes counts them: it would refuse every run of a workload that names its episodes differently.
 TEST(WorkloadsTest, HaveAStreamOfEpisodes) {
   for (const absl::string_view name : KindNames()) {
-    const std::vector<StreamSchema> streams = RecordSchemaOf(WithAllStreams(name)).streams;
+    const std::vector<StreamSchema> streams = MakeRecordSchema(WithAllStreams(name)).streams;
     const auto is_it = [](const StreamSchema& stream) { return stream.name == "episodes"; };
     EXPECT_EQ(std::count_if(streams.begin(), streams.end(), is_it), 1) << name;
   }

@@ -32,26 +32,26 @@ std::vector<int64_t> BatchSizes(int64_t units, int64_t num_batches, int64_t batc
   return sizes;
 }
 
-std::vector<std::vector<DealtDecisions>> DealDecisions(absl::Span<const int64_t> decisions_N,
-                                                       const UpdateOptions& options, uint64_t seed, uint64_t step,
-                                                       int64_t iteration) {
+std::vector<std::vector<DecisionSubset>> SplitDecisions(absl::Span<const int64_t> decisions_N,
+                                                        const UpdateOptions& options, uint64_t seed, uint64_t step,
+                                                        int64_t iteration) {
   const int64_t all = std::accumulate(decisions_N.begin(), decisions_N.end(), int64_t{0});
   if (all == 0) return {};
   const int64_t batches = options.mini_batch_size > 0 ? 0 : std::min(options.num_mini_batches, all);
   const std::vector<int64_t> order = ShuffledOrder(all, seed, step, iteration);
-  std::vector<std::vector<DealtDecisions>> dealt;
+  std::vector<std::vector<DecisionSubset>> dealt;
   auto unit = order.begin();
   for (const int64_t size : BatchSizes(all, batches, options.mini_batch_size)) {
     std::vector<int64_t> places(unit, unit + size);  // of decisions, numbered through all episodes
     unit += size;
     std::sort(places.begin(), places.end());
-    std::vector<DealtDecisions>& batch = dealt.emplace_back();
+    std::vector<DecisionSubset>& batch = dealt.emplace_back();
     int64_t first = 0;  // of the episode's decisions
     auto place = places.begin();
     for (size_t n = 0; n < decisions_N.size() && place != places.end(); first += decisions_N[n++]) {
       const auto end = std::lower_bound(place, places.end(), first + decisions_N[n]);
       if (place == end) continue;
-      DealtDecisions& episode = batch.emplace_back(DealtDecisions{.episode = static_cast<int64_t>(n), .decisions = {}});
+      DecisionSubset& episode = batch.emplace_back(DecisionSubset{.episode = static_cast<int64_t>(n), .decisions = {}});
       for (; place != end; ++place) episode.decisions.push_back(*place - first);
     }
   }

@@ -3,7 +3,7 @@
 
 // The updates of one step. An iteration (TRL's num_iterations; num_ppo_epochs) visits all episodes once, split into
 // minibatches (num_mini_batches, or as many as have mini_batch_size) after its own shuffle: rl/schedule/loader.h for
-// whole episodes, DealDecisions for single decisions. The old log-probs are those of the sampling policy in all
+// whole episodes, SplitDecisions for single decisions. The old log-probs are those of the sampling policy in all
 // iterations.
 
 #include <cstdint>
@@ -44,19 +44,19 @@ std::vector<int64_t> ShuffledOrder(int64_t count, uint64_t seed, uint64_t step, 
 std::vector<int64_t> BatchSizes(int64_t units, int64_t num_batches, int64_t batch_size);
 
 // An episode's decisions in a minibatch: indices among the decisions of the episode that are dealt, ascending.
-struct DealtDecisions {
+struct DecisionSubset {
   int64_t episode = 0;
   std::vector<int64_t> decisions;
 
-  bool operator==(const DealtDecisions&) const = default;
+  bool operator==(const DecisionSubset&) const = default;
 };
 
 // Deals single decisions, decisions_N of each episode, to the minibatches of an iteration. Returns for each minibatch
 // the episodes that have a decision in it, ascending; each decision is in one of them. Where there are fewer decisions
 // than num_mini_batches, each has one. Pure.
-std::vector<std::vector<DealtDecisions>> DealDecisions(absl::Span<const int64_t> decisions_N,
-                                                       const UpdateOptions& options, uint64_t seed, uint64_t step,
-                                                       int64_t iteration);
+std::vector<std::vector<DecisionSubset>> SplitDecisions(absl::Span<const int64_t> decisions_N,
+                                                        const UpdateOptions& options, uint64_t seed, uint64_t step,
+                                                        int64_t iteration);
 
 // Returns whether early stopping triggers for this batch: the policy differs from the sampling policy by more than 1.5
 // target_kl (Stable-Baselines3's PPO; Spinning Up). approx_kl: ApproxKl (rl/loss/loss_metrics.h) of the whole

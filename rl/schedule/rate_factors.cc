@@ -32,7 +32,7 @@ bool Matches(absl::string_view pattern, absl::string_view name) {
 }
 
 // Returns the index of the first pattern that matches; factors.size() where none does.
-size_t IndexOf(absl::string_view name, absl::Span<const RateFactor> factors) {
+size_t FindPattern(absl::string_view name, absl::Span<const RateFactor> factors) {
   const auto found =
       std::find_if(factors.begin(), factors.end(), [&](const RateFactor& each) { return Matches(each.pattern, name); });
   return static_cast<size_t>(found - factors.begin());
@@ -55,14 +55,14 @@ absl::StatusOr<std::vector<RateFactor>> ParseRateFactors(const std::string& json
   return factors;
 }
 
-double RateFactorOf(absl::string_view name, absl::Span<const RateFactor> factors) {
-  const size_t index = IndexOf(name, factors);
+double FindRateFactor(absl::string_view name, absl::Span<const RateFactor> factors) {
+  const size_t index = FindPattern(name, factors);
   return index < factors.size() ? factors[index].factor : 1.0;
 }
 
 absl::Status CheckEachDecides(absl::Span<const RateFactor> factors, absl::Span<const std::string> names) {
   std::vector<bool> decides(factors.size() + 1);
-  for (const std::string& name : names) decides[IndexOf(name, factors)] = true;
+  for (const std::string& name : names) decides[FindPattern(name, factors)] = true;
   for (size_t i = 0; i < factors.size(); ++i) {
     if (decides[i]) continue;
     const std::string& pattern = factors[i].pattern;

@@ -2,7 +2,7 @@
 #define RL_SCHEDULE_RATE_FACTORS_H_
 
 // Groups of parameters with learning rates of their own: a factor by the names of tensors, which multiplies whatever
-// rate the optimizer, its schedule or a warm-up gives a tensor.
+// rate the optimizer, its schedule or an SFT phase gives a tensor.
 
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ struct RateFactor {
 absl::StatusOr<std::vector<RateFactor>> ParseRateFactors(const std::string& json);
 
 // Returns the factor of the first pattern that matches the whole name; 1 where none does.
-double RateFactorOf(absl::string_view name, absl::Span<const RateFactor> factors);
+double FindRateFactor(absl::string_view name, absl::Span<const RateFactor> factors);
 
 // InvalidArgument for the first pattern that decides about none of the names: it matches none, or an earlier one
 // matches all that it does.

@@ -15,29 +15,29 @@ std::vector<RateFactor> Parsed(const std::string& json) {
   return factors.ok() ? *factors : std::vector<RateFactor>();
 }
 
-double FactorOf(const std::string& pattern, absl::string_view name) {
-  return RateFactorOf(name, {{RateFactor{pattern, 7}}});
+double FindFactor(const std::string& pattern, absl::string_view name) {
+  return FindRateFactor(name, {{RateFactor{pattern, 7}}});
 }
 
 TEST(RateFactorsTest, AnAsteriskStandsForAnyText) {
   for (const char* matching :
        {"a.b.c", "*", "a.*", "*.c", "a*c", "*b*", "a.b.c*", "*a.b.c", "a*.*c", "*.*.*", "a**c"}) {
-    EXPECT_EQ(FactorOf(matching, "a.b.c"), 7) << matching;
+    EXPECT_EQ(FindFactor(matching, "a.b.c"), 7) << matching;
   }
   for (const char* other : {"", "a.b", "b.c", "a.*.b", "*d*", "a.b.c.d", "*b", "b*", "a.b.*b.c", "*.*.*.*", "A.b.c"}) {
-    EXPECT_EQ(FactorOf(other, "a.b.c"), 1) << other;
+    EXPECT_EQ(FindFactor(other, "a.b.c"), 1) << other;
   }
-  EXPECT_EQ(FactorOf("aba*aba", "ababa"), 1) << "the ends must not overlap";
-  EXPECT_EQ(FactorOf("*ab*b", "abab"), 7);
+  EXPECT_EQ(FindFactor("aba*aba", "ababa"), 1) << "the ends must not overlap";
+  EXPECT_EQ(FindFactor("*ab*b", "abab"), 7);
 }
 
 TEST(RateFactorsTest, TheFirstPatternThatMatchesDecides) {
   const std::vector<RateFactor> factors = Parsed(R"({"v_head.bias": 0, "v_head.*": 10, "*.bias": 0.5})");
-  EXPECT_EQ(RateFactorOf("v_head.bias", factors), 0);
-  EXPECT_EQ(RateFactorOf("v_head.weight", factors), 10);
-  EXPECT_EQ(RateFactorOf("lm_head.bias", factors), 0.5);
-  EXPECT_EQ(RateFactorOf("lm_head.weight", factors), 1);
-  EXPECT_EQ(RateFactorOf("lm_head.weight", Parsed("")), 1);
+  EXPECT_EQ(FindRateFactor("v_head.bias", factors), 0);
+  EXPECT_EQ(FindRateFactor("v_head.weight", factors), 10);
+  EXPECT_EQ(FindRateFactor("lm_head.bias", factors), 0.5);
+  EXPECT_EQ(FindRateFactor("lm_head.weight", factors), 1);
+  EXPECT_EQ(FindRateFactor("lm_head.weight", Parsed("")), 1);
 }
 
 TEST(RateFactorsTest, RejectsWhatIsNoObjectOfFactors) {

@@ -18,8 +18,8 @@ struct FailureRule {
   int64_t patience = 0;        // 0: they never end the run
 };
 
-// The warm-up ends after the first step at which the mean of a metric over the last `window` steps, of which there must
-// be as many, has reached the threshold.
+// The SFT phase ends after the first step at which the mean of a metric over the last `window` steps, of which there
+// must be as many, has reached the threshold.
 struct ConvergenceRule {
   absl::string_view metric;  // of Policy::OwnMetrics
   double threshold = 0;
@@ -29,13 +29,13 @@ struct ConvergenceRule {
 struct WorkloadTrends {
   bool averages_rewards = false;  // the rewards of the last steps, whatever evaluations track
   std::optional<FailureRule> failures = std::nullopt;
-  std::optional<ConvergenceRule> warm_up = std::nullopt;
+  std::optional<ConvergenceRule> sft = std::nullopt;
 };
 
-// The metrics of warm-up steps that a ConvergenceRule adds: the mean over the last steps, and at the step that ends the
-// warm-up early how many of warm_up.steps were not taken.
-inline constexpr char kWarmUpWindow[] = "warm_up/window_mean";
-inline constexpr char kWarmUpStepsLeft[] = "warm_up/steps_not_taken";
+// The metrics of SFT steps that a ConvergenceRule adds: the mean over the last steps, and at the step that ends the
+// SFT phase early how many of sft.steps were not taken.
+inline constexpr char kSftWindow[] = "sft/window_mean";
+inline constexpr char kSftStepsLeft[] = "sft/steps_not_taken";
 
 }  // namespace reprise::rl
 

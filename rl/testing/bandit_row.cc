@@ -21,7 +21,7 @@ struct Episodes {
   double num_tokens = 0.0;
 };
 
-Episodes EpisodesOf(const Setting& setting, absl::Span<const size_t> group) {
+Episodes SelectEpisodes(const Setting& setting, absl::Span<const size_t> group) {
   const std::vector<Path> paths = Paths(setting.game);
   Episodes e;
   for (size_t p : group) {
@@ -60,7 +60,7 @@ double GreedyReward(const Setting& setting) {
   return 0.0;
 }
 
-TokenAdvantages AdvantagesOf(const AlgorithmRow& row, const Setting& setting, const Episodes& e) {
+TokenAdvantages ComputeTokenAdvantages(const AlgorithmRow& row, const Setting& setting, const Episodes& e) {
   const std::vector<double> weights_F = {1.0};
   const bool is_optimal = row.advantage.baseline == Baseline::kOptimal;
   const std::vector<double> baseline_P = {is_optimal ? setting.optimal_value : GreedyReward(setting)};
@@ -79,9 +79,9 @@ TokenAdvantages AdvantagesOf(const AlgorithmRow& row, const Setting& setting, co
 }  // namespace
 
 Table RowGradient(const AlgorithmRow& row, const Setting& setting, absl::Span<const size_t> group) {
-  const Episodes e = EpisodesOf(setting, group);
-  const TokenAdvantages advantages = AdvantagesOf(row, setting, e);
-  const LossNormalizer normalizer = NormalizerOf(e.size_N, e.num_tokens, 1);
+  const Episodes e = SelectEpisodes(setting, group);
+  const TokenAdvantages advantages = ComputeTokenAdvantages(row, setting, e);
+  const LossNormalizer normalizer = MakeNormalizer(e.size_N, e.num_tokens, 1);
   LossOptions options = row.loss;
   options.max_completion_length = setting.game.depth;
   Table gradient(setting.policy.size(), 0.0);

@@ -67,7 +67,8 @@ RC_GTEST_PROP(ExactKlTest, IsTheExpectationOfK1AndK3, ()) {
   for (KlEstimator estimator : {KlEstimator::kK1, KlEstimator::kK3}) {
     double expected = 0.0;
     for (size_t v = 0; v < logprob_V.size(); ++v) {
-      expected += std::exp(logprob_V[v]) * DivergenceTerm(logprob_V[v], ref_V[v], RatioOf(0.0), false, estimator).value;
+      expected +=
+          std::exp(logprob_V[v]) * DivergenceTerm(logprob_V[v], ref_V[v], ComputeRatio(0.0), false, estimator).value;
     }
     RC_ASSERT(std::fabs(expected - ExactKl(logprob_V, ref_V).value) < 1e-12);
   }

@@ -52,7 +52,7 @@ void ExpectRows(const std::vector<std::vector<double>>& actual_NT, const Json& g
   }
 }
 
-PpoTargets TargetsOf(const Json& c, const Case& in, bool whiten) {
+PpoTargets ComputeTargets(const Json& c, const Case& in, bool whiten) {
   std::vector<ValuedTokens> episode_N;
   for (size_t n = 0; n < in.score_N.size(); ++n) {
     episode_N.push_back({in.score_N[n], in.value_NT[n], in.kl_NT[n], in.mask_NT[n]});
@@ -68,15 +68,15 @@ void ExpectTargets(const Json& c, const Case& in) {
                                      in.mask_NT[n], c["kl_coef"]));
   }
   ExpectRows(reward_NT, expect["rewards"], "rewards");
-  ExpectRows(TargetsOf(c, in, false).advantage_NT, expect["gae_raw"], "gae_raw");
-  const PpoTargets targets = TargetsOf(c, in, c["whiten_advantages"]);
+  ExpectRows(ComputeTargets(c, in, false).advantage_NT, expect["gae_raw"], "gae_raw");
+  const PpoTargets targets = ComputeTargets(c, in, c["whiten_advantages"]);
   ExpectRows(targets.advantage_NT, expect["advantages"], "advantages");
   ExpectRows(targets.return_NT, expect["returns"], "returns");
 }
 
 void ExpectLosses(const Json& c, const Case& in) {
   const Json& expect = c["expect"];
-  const PpoTargets targets = TargetsOf(c, in, c["whiten_advantages"]);
+  const PpoTargets targets = ComputeTargets(c, in, c["whiten_advantages"]);
   const LossNormalizer normalizer = {.num_sequences = 3, .num_tokens = in.num_tokens, .mean_num_tokens = in.num_tokens};
   const LossOptions policy = {.loss_type = LossType::kBnpo, .epsilon = c["cliprange"], .epsilon_high = c["cliprange"]};
   const ValueLossOptions value = {c["cliprange_value"], c["vf_coef"]};

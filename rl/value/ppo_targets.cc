@@ -28,7 +28,7 @@ bool Counts(const ValuedTokens& episode, size_t t) {
   return episode.learned && !std::isnan(episode.score) && IsPolicys(episode, t);
 }
 
-std::vector<double> RewardsOf(const ValuedTokens& episode, double kl_coef) {
+std::vector<double> ShapeRewards(const ValuedTokens& episode, double kl_coef) {
   const int64_t T = static_cast<int64_t>(episode.value_T.size());
   if (std::isnan(episode.score)) return std::vector<double>(episode.value_T.size(), 0.0);
   return TokenRewards(T, episode.score, episode.kl_T, episode.mask_T, kl_coef, episode.earned_T);
@@ -177,7 +177,7 @@ PpoTargets MakePpoTargets(absl::Span<const ValuedTokens> episode_N, const PpoTar
       mask_NT[n] = MaskWithAllTurns(episode_N[n].mask_T, episode_N[n].turn_T);
       rewarded_N[n].mask_T = mask_NT[n];
     }
-    reward_NT.push_back(RewardsOf(rewarded_N[n], options.kl_coef));
+    reward_NT.push_back(ShapeRewards(rewarded_N[n], options.kl_coef));
   }
   PpoTargets targets;
   if (options.earlier_rewards) {

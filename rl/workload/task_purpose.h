@@ -7,7 +7,7 @@
 namespace reprise::rl {
 
 // Returns what the tasks of a phase's steps are drawn with.
-inline Purpose TaskPurpose(Phase phase) { return phase == Phase::kWarmUp ? Purpose::kWarmUpTask : Purpose::kTask; }
+inline Purpose TaskPurpose(Phase phase) { return phase == Phase::kSft ? Purpose::kSftTask : Purpose::kTask; }
 
 }  // namespace reprise::rl
 

@@ -7,8 +7,8 @@ import document_rules
 import guide_rules
 import include_rules
 import repository
-import room_map
-import room_rules
+import package_map
+import package_rules
 import size_rules
 from source_file import BELOW
 
@@ -42,7 +42,7 @@ def faults_of_tree(texts):
     faults = [fault for source in sources for fault in faults_of_source(source, test_only_paths)]
     faults += comment_rules.names(sources)
     faults += code_rules.purposes([source for source in sources if source.is_cpp and source.layer in BELOW])
-    faults += [*room_rules.room_sizes(sources), *room_rules.circles(sources), *room_map.faults(texts)]
+    faults += [*package_rules.package_sizes(sources), *package_rules.circles(sources), *package_map.faults(texts)]
     builds = repository.builds(texts)
     for path, text in sorted(builds.items()):
         faults += build_files.visibility(path, text)

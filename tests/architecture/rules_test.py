@@ -4,7 +4,7 @@ import unittest
 
 import code_rules
 import comment_rules
-import room_map
+import package_map
 import rules
 from source_file import SourceFile
 
@@ -408,7 +408,7 @@ class GuideRulesTest(unittest.TestCase):
         self.assertIn("it does not link docs/guides/add_a_toy.md", fault)
 
 
-class RoomRulesTest(unittest.TestCase):
+class PackageRulesTest(unittest.TestCase):
 
     def tree(self, **includes):
         """Returns a tree with a header and a target per room; a="b": rl/a includes rl/b, b="": it includes nothing."""
@@ -421,7 +421,7 @@ class RoomRulesTest(unittest.TestCase):
     def faults(self, texts):
         return [fault for fault in rules.faults_of_tree(texts) if fault.rule.startswith("room-")]
 
-    def test_rooms_do_not_include_each_other_in_a_cycle(self):
+    def test_packages_do_not_include_each_other_in_a_cycle(self):
         self.assertEqual(self.faults(self.tree(a="b", b="c", c="", d="a")), [])
         (fault,) = self.faults(self.tree(a="b", b="c", c="a", d="a"))
         self.assertEqual((fault.rule, fault.path, fault.line), ("room-circle", "rl/a/a.h", 1))
@@ -432,10 +432,10 @@ class RoomRulesTest(unittest.TestCase):
         texts["rl/b/BUILD.bazel"] = 'cc_library(name = "b", testonly = True, hdrs = ["b.h"])\n'
         self.assertEqual(self.faults(texts), [])
 
-    def test_the_tables_of_rooms_must_be_up_to_date(self):
+    def test_the_tables_of_packages_must_be_up_to_date(self):
         texts = {path: "# A room.\n" + text if path.endswith("BUILD.bazel") else text
                  for path, text in self.tree(a="b", b="").items()}
-        texts["ARCHITECTURE.md"] = room_map.written("Rooms\n<!-- rooms: begin -->\n<!-- rooms: end -->\n", texts)
+        texts["ARCHITECTURE.md"] = package_map.written("Rooms\n<!-- rooms: begin -->\n<!-- rooms: end -->\n", texts)
         self.assertIn("| `rl/a` | A room. | b |", texts["ARCHITECTURE.md"])
         self.assertEqual(self.faults(texts), [])
         texts["rl/b/BUILD.bazel"] = texts["rl/b/BUILD.bazel"].replace("A room.", "Another.")
@@ -448,8 +448,8 @@ class RoomRulesTest(unittest.TestCase):
                         "rl": ["//models", "//data"], "pipelines": ["//rl/run:run", "//core:io"]}
         texts = {f"{layer}/BUILD.bazel": f'# A room.\ncc_library(name = "{layer}", deps = {labels})\n'
                  for layer, labels in dependencies.items()}
-        texts["ARCHITECTURE.md"] = room_map.written("", texts)
-        words = " ".join(line.split()[0] for line in room_map.picture(texts).splitlines())
+        texts["ARCHITECTURE.md"] = package_map.written("", texts)
+        words = " ".join(line.split()[0] for line in package_map.picture(texts).splitlines())
         self.assertEqual(words, "``` pipelines | rl | models | kernels data | core ```")
         self.assertEqual(self.faults(texts), [])
         texts["data/BUILD.bazel"] += 'cc_test(name = "data_test", deps = ["//models"])\n'

@@ -18,7 +18,7 @@ intermediate_size = 24
 [data]
 max_length = 2
 alphabet_size = 2
-[warm_up]
+[sft]
 steps = 20
 prompts_per_step = 16
 learning_rate = 3e-3
@@ -116,7 +116,7 @@ TEST_F(AlgorithmChoicesTest, AreExtendedToTheBytesOfTheLongerRun) {
 TEST_F(AlgorithmChoicesTest, AreReproducedWholeAndInParts) {
   MustTrain("run");
   for (const char* mode : {"replay", "regenerate"}) {
-    EXPECT_EQ(JsonOf("reproduce", {File("run"), "--mode", mode}, 0)["pass"], true);
+    EXPECT_EQ(RunForJson("reproduce", {File("run"), "--mode", mode}, 0)["pass"], true);
   }
   const ProcessResult part = RunVerb("reproduce", {File("run"), "--from-step", "5"});
   EXPECT_EQ(part.exit_code, 0) << part.out;
@@ -130,10 +130,10 @@ TEST_F(AlgorithmChoicesTest, BehaviourLogProbabilitiesAreReproduced) {
   const nlohmann::json last = JsonLines(Contents(Path("run") + "/metrics.jsonl")).back();
   EXPECT_EQ(last["sampling/sampling_logp_difference/max"], 0);
   EXPECT_LT(last["sampling/importance_sampling_ratio/mean"], 1);
-  const nlohmann::json completion = JsonOf("inspect", {File("run"), "--step", "6", "--completion", "0"}, 0);
+  const nlohmann::json completion = RunForJson("inspect", {File("run"), "--step", "6", "--completion", "0"}, 0);
   EXPECT_EQ(completion["behaviour_logprobs"].size(), completion["tokens"].size());
   for (const char* mode : {"replay", "regenerate"}) {
-    EXPECT_EQ(JsonOf("reproduce", {File("run"), "--mode", mode}, 0)["pass"], true);
+    EXPECT_EQ(RunForJson("reproduce", {File("run"), "--mode", mode}, 0)["pass"], true);
   }
 }
 

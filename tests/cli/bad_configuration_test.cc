@@ -81,7 +81,7 @@ TEST_P(BadOverrideTest, IsReportedWithWhatIsExpected) {
   EXPECT_THAT(RunVerb("validate", arguments), FailsWith("validate", 64, GetParam().message));
 }
 
-TEST(BadConfigurationTest, AModelThatTheMachineCannotHoldIsRefusedBeforeItsWeightsAreMade) {
+TEST(BadConfigurationTest, AModelThatTheMachineCannotHoldIsRejectedBeforeItsWeightsAreMade) {
   const std::string tiny = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
   for (const std::string& file : {tiny, std::string("configs/memory_agent.toml")}) {
     for (const std::string verb : {"validate", "train"}) {
@@ -102,7 +102,7 @@ TEST(BadConfigurationTest, AModelThatTheMachineCannotHoldIsRefusedBeforeItsWeigh
   }
 }
 
-TEST(BadConfigurationTest, AFactorOfTheLearningRateOfNoTensorIsRefused) {
+TEST(BadConfigurationTest, AFactorOfTheLearningRateOfNoTensorIsRejected) {
   const std::string directory = MakeDirectory(), file = WriteFile(directory, "run.toml", kTinyRun);
   for (const std::string verb : {"validate", "train"}) {
     std::vector<std::string> arguments = {file, "--set",
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
     Overrides, BadOverrideTest,
     ::testing::Values(
         NoFloat("EpsilonThatIsNoFloat", "optimizer.epsilon=1e-46", "1e-30 to 1e30"),
-        NoFloat("RateBeyondFloats", "warm_up.learning_rate=1e38", "1e-30 to 1000, or 0"),
+        NoFloat("RateBeyondFloats", "sft.learning_rate=1e38", "1e-30 to 1000, or 0"),
         NoFloat("RateThatIsNoFloat", "optimizer.learning_rate=1e-46", "1e-30 to 1000, or 0"),
         NoFloat("NormThatIsNoFloat", "optimizer.max_grad_norm=1e-46", "1e-30 to 1e30, or 0"),
         NoFloat("DecayBeyondFloats", "optimizer.weight_decay=1e40", "0 to 1000"),
@@ -287,7 +287,7 @@ TEST(EscapesTest, AFileNameWithControlCharactersIsPrintedInOneLine) {
   }
 }
 
-TEST(ThreadsTest, BeyondALimitOfTheSystemAreRefused) {
+TEST(ThreadsTest, BeyondALimitOfTheSystemAreRejected) {
   if (kHasShadowMemory) GTEST_SKIP() << "the sanitizer needs the address space that this limits";
   const std::string file = WriteFile(MakeDirectory(), "run.toml", kTinyRun);
   const ProcessResult result = RunProcess(

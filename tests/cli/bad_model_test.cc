@@ -39,7 +39,7 @@ class BadModelTest : public ::testing::Test {
     return RunVerb("validate", {WriteFile(MakeDirectory(), "run.toml", kTinyRun), "--quiet", "--set",
                                 "model.path=\"" + model_ + "\""});
   }
-  void ExpectDamaged(const std::string& message) const {
+  void ExpectCorrupted(const std::string& message) const {
     const ProcessResult result = Validate();
     EXPECT_EQ(result.exit_code, 65);
     EXPECT_EQ(result.err, "reprise validate: error: " + weights_ + ": " + message + "\n");
@@ -53,7 +53,7 @@ class BadModelTest : public ::testing::Test {
   const std::string model_, weights_;
 };
 
-TEST_F(BadModelTest, AnUndamagedModelIsFine) {
+TEST_F(BadModelTest, AnUncorruptedModelIsFine) {
   const ProcessResult result = Validate();
   EXPECT_EQ(result.exit_code, 0) << result.err;
 }
@@ -76,7 +76,7 @@ TEST_F(BadModelTest, AMissingDirectoryIsNamed) {
 }
 
 // A value that is the default of models from scratch too: the checkpoint's own would be used, and nothing would say so.
-TEST_F(BadModelTest, AKeyOfTheShapeThatIsNotTheModelsIsRefused) {
+TEST_F(BadModelTest, AKeyOfTheShapeThatIsNotTheModelsIsRejected) {
   const auto validate = [&](const std::string& key) {
     return RunVerb("validate", {WriteFile(MakeDirectory(), "run.toml", kTinyRun), "--quiet", "--set",
                                 "model.path=\"" + model_ + "\"", "--set", key});
@@ -131,7 +131,7 @@ TEST_F(BadModelTest, APathThatLooksLocalIsOnlySaidToBeMissing) {
 }
 
 // A read of a pipe would block.
-TEST_F(BadModelTest, PipesInPlaceOfItsFilesAreRefused) {
+TEST_F(BadModelTest, PipesInPlaceOfItsFilesAreRejected) {
   for (const std::string name : {"model.safetensors", "tokenizer.json", "config.json"}) {
     const std::string path = model_ + "/" + name;
     std::filesystem::remove(path);
@@ -156,15 +156,15 @@ TEST_F(BadModelTest, ARopeThetaOutOfRangeIsNamed) {
 TEST_F(BadModelTest, TruncatedDataAreNoticed) {
   const auto bytes = static_cast<int64_t>(Safetensors::Read(weights_).data.size());
   std::filesystem::resize_file(weights_, std::filesystem::file_size(weights_) - 1);
-  ExpectDamaged("the header describes " + std::to_string(bytes) + " bytes of data, the file holds " +
-                std::to_string(bytes - 1) + "; it is truncated");
+  ExpectCorrupted("the header describes " + std::to_string(bytes) + " bytes of data, the file holds " +
+                  std::to_string(bytes - 1) + "; it is truncated");
 }
 
 TEST_F(BadModelTest, ATruncatedHeaderIsNoticed) {
   const std::string claimed = std::to_string(Safetensors::Read(weights_).header.dump().size());
   Rewrite([](Safetensors&) {});
   std::filesystem::resize_file(weights_, 1000);
-  ExpectDamaged("the header claims " + claimed + " bytes, the file holds 992 after its length; it is truncated");
+  ExpectCorrupted("the header claims " + claimed + " bytes, the file holds 992 after its length; it is truncated");
 }
 
 TEST_F(BadModelTest, OverlappingTensorsAreNamed) {
@@ -173,20 +173,20 @@ TEST_F(BadModelTest, OverlappingTensorsAreNamed) {
                           file.header["model.embed_tokens.weight"]["data_offsets"][0].get<int64_t>();
     file.header["model.embed_tokens.weight"]["data_offsets"] = {0, bytes};
   });
-  ExpectDamaged(
+  ExpectCorrupted(
       "tensor model.embed_tokens.weight starts at byte 0 of the data, inside the tensor before it, which ends at "
       "32768");
 }
 
 TEST_F(BadModelTest, OffsetsBeyondTheTensorAreNamed) {
   Rewrite([](Safetensors& file) { file.header["model.norm.weight"]["data_offsets"] = {989184, int64_t{1} << 60}; });
-  ExpectDamaged(
+  ExpectCorrupted(
       "/model.norm.weight/data_offsets: [989184, 1152921504606846976] does not hold the 256 bytes of F32 [64]");
 }
 
 TEST_F(BadModelTest, AShapeWhoseSizeOverflowsIsNamed) {
   Rewrite([](Safetensors& file) { file.header["model.norm.weight"]["shape"] = {int64_t{1} << 40, int64_t{1} << 40}; });
-  ExpectDamaged("/model.norm.weight/data_offsets: the byte size of shape [1099511627776, 1099511627776] overflows");
+  ExpectCorrupted("/model.norm.weight/data_offsets: the byte size of shape [1099511627776, 1099511627776] overflows");
 }
 
 TEST_F(BadModelTest, AWeightThatIsNotANumberIsNamed) {
@@ -195,7 +195,7 @@ TEST_F(BadModelTest, AWeightThatIsNotANumberIsNamed) {
     std::memcpy(file.data.data() + file.header["lm_head.weight"]["data_offsets"][0].get<size_t>() + 20, &nan,
                 sizeof(nan));
   });
-  ExpectDamaged("tensor lm_head.weight, element 5 of shape [128, 64]: NaN; weights must be finite");
+  ExpectCorrupted("tensor lm_head.weight, element 5 of shape [128, 64]: NaN; weights must be finite");
 }
 
 TEST_F(BadModelTest, AConfigurationThatDoesNotFitTheWeightsIsNamed) {

@@ -54,7 +54,7 @@ std::vector<nlohmann::json> JsonLines(const std::string& text) {
   return lines;
 }
 
-nlohmann::json JsonOf(const std::string& verb, std::vector<std::string> arguments, int exit_code) {
+nlohmann::json RunForJson(const std::string& verb, std::vector<std::string> arguments, int exit_code) {
   arguments.push_back("--json");
   const ProcessResult result = RunVerb(verb, arguments);
   EXPECT_EQ(result.exit_code, exit_code) << result.err;

@@ -51,7 +51,7 @@ std::vector<nlohmann::json> JsonLines(const std::string& text);
 
 // Runs `verb --json`, which must exit with `exit_code`, and returns the one object that it prints; returns an empty
 // object and fails the test if it prints none.
-nlohmann::json JsonOf(const std::string& verb, std::vector<std::string> arguments, int exit_code);
+nlohmann::json RunForJson(const std::string& verb, std::vector<std::string> arguments, int exit_code);
 
 }  // namespace reprise::testing
 

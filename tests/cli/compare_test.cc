@@ -22,7 +22,7 @@ TEST(CompareTest, EqualRunsAreIdentical) {
   const ProcessResult result = RunVerb("compare", {TinyFile(), again});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.out, "identical\n");
-  EXPECT_EQ(JsonOf("compare", {TinyFile(), again}, 0)["identical"], true);
+  EXPECT_EQ(RunForJson("compare", {TinyFile(), again}, 0)["identical"], true);
 }
 
 TEST(CompareTest, EveryDifferingKeyIsListedBeforeTheFirstDifferingStep) {
@@ -32,13 +32,13 @@ TEST(CompareTest, EveryDifferingKeyIsListedBeforeTheFirstDifferingStep) {
   EXPECT_THAT(result.out, StartsWith("differs: optimizer.learning_rate: A 1e-6, B 0.5\n"
                                      "differs: run.seed: A 1, B 2\n"
                                      "first divergence: step 1, tasks, prompt 0 text: A \""));
-  const nlohmann::json verdict = JsonOf("compare", {TinyFile(), other}, 1);
+  const nlohmann::json verdict = RunForJson("compare", {TinyFile(), other}, 1);
   EXPECT_EQ(verdict["identical"], false);
   EXPECT_EQ(verdict["differences"].size(), 2);
   EXPECT_EQ(verdict["first_divergence"]["stage"], "tasks");
 }
 
-TEST(CompareTest, RunsOfAnotherNumericContractAreRefusedByEveryVerb) {
+TEST(CompareTest, RunsOfAnotherNumericContractAreRejectedByEveryVerb) {
   const std::string other = WriteFile(MakeDirectory(), "run.h5", OfNextContract(Contents(TinyFile())));
   const std::string sentence = absl::StrCat(
       other, ": it has numeric contract 2; this program reads contract 1: use the version of Reprise that wrote it, ",
@@ -53,7 +53,7 @@ TEST(CompareTest, RunsOfAnotherNumericContractAreRefusedByEveryVerb) {
 TEST(CompareTest, AChangeOfTheStepSizeFirstShowsInTheWeights) {
   const std::string other =
       TrainTinyRun({"optimizer.learning_rate=0.5", "model.router_aux_loss_coef=0.01"}) + "/run.h5";
-  const nlohmann::json first = JsonOf("compare", {TinyFile(), other}, 1)["first_divergence"];
+  const nlohmann::json first = RunForJson("compare", {TinyFile(), other}, 1)["first_divergence"];
   EXPECT_EQ(first["step"], 1);
   EXPECT_EQ(first["stage"], "weights");
   EXPECT_EQ(first["tensor"], "model.embed_tokens.weight");

@@ -22,7 +22,7 @@ std::string Problems(int count) {
 
 TEST(DataFileTest, IsRequiredAndIdentifiedByItsContents) {
   const std::string directory = MakeDirectory(), file = WriteFile(directory, "sums.jsonl", Problems(5));
-  const std::string run = TrainTinyRun({"data.path=\"" + file + "\"", "warm_up.steps=1"}) + "/run.h5";
+  const std::string run = TrainTinyRun({"data.path=\"" + file + "\"", "sft.steps=1"}) + "/run.h5";
   EXPECT_THAT(RunVerb("reproduce", {run}),
               FailsWith("reproduce", 64,
                         "the run's problems are in a file that is not stored in it; give its path: --data FILE"));
@@ -32,7 +32,7 @@ TEST(DataFileTest, IsRequiredAndIdentifiedByItsContents) {
     EXPECT_EQ(good.exit_code, 0) << good.err;
     EXPECT_THAT(good.out, HasSubstr("PASS: 3 steps"));
   }
-  const std::string again = TrainTinyRun({"data.path=\"" + same + "\"", "warm_up.steps=1"}) + "/run.h5";
+  const std::string again = TrainTinyRun({"data.path=\"" + same + "\"", "sft.steps=1"}) + "/run.h5";
   EXPECT_EQ(Contents(again), Contents(run)) << "the file's name is a part of the run";
   const std::string other = WriteFile(directory, "other.jsonl", Problems(6));
   const ProcessResult bad = RunVerb("reproduce", {run, "--data", other});
@@ -99,7 +99,7 @@ TEST(DataFileTest, AnswersThatDoNotFitGiveAWarning) {
   EXPECT_EQ(validate(3).find("warning"), std::string::npos);
 }
 
-// Even without a warm-up, which reads the answers: no completion could equal such an answer.
+// Even without an SFT phase, which reads the answers: no completion could equal such an answer.
 TEST(DataFileTest, TextThatAModelFromScratchCannotReadIsReportedWithItsLine) {
   const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", kTinyRun);
   const std::string file = directory + "/d.jsonl";
@@ -217,16 +217,16 @@ TEST_F(GrowthDataTest, IsRequiredAndIdentifiedByItsContents) {
   }
   const std::vector<nlohmann::json> lines = JsonLines(Contents(run + "/metrics.jsonl"));
   ASSERT_EQ(lines.size(), 2);
-  EXPECT_EQ(JsonOf("evaluate", {run, "--data", moved_}, 0).at("eval_reward"), lines[1].at("eval_reward"));
+  EXPECT_EQ(RunForJson("evaluate", {run, "--data", moved_}, 0).at("eval_reward"), lines[1].at("eval_reward"));
   EXPECT_THAT(RunVerb("inspect", {run}).out, HasSubstr("data/text"));
 }
 
 TEST_F(GrowthDataTest, IsNotNeededForWeights) {
   const std::string run = Train(), output = MakeDirectory() + "/model";
-  JsonOf("export", {run, "--output", output}, 0);
+  RunForJson("export", {run, "--output", output}, 0);
   EXPECT_EQ(Contents(output + "/model.safetensors"), Contents(run + "/model/model.safetensors"));
   const std::string next = Train({"--init-from", run}) + "/run.h5";
-  EXPECT_EQ(JsonOf("reproduce", {next, "--init-from", run, "--data", moved_}, 0)["pass"], true);
+  EXPECT_EQ(RunForJson("reproduce", {next, "--init-from", run, "--data", moved_}, 0)["pass"], true);
 }
 
 TEST_F(GrowthDataTest, MayBeInAnotherPlaceWhenTheRunIsResumed) {
@@ -235,7 +235,7 @@ TEST_F(GrowthDataTest, MayBeInAnotherPlaceWhenTheRunIsResumed) {
   EXPECT_EQ(Contents(stopped + "/run.h5"), Contents(whole + "/run.h5"));
 }
 
-TEST_F(GrowthDataTest, OfARunThatGeneratedItIsRefused) {
+TEST_F(GrowthDataTest, OfARunThatGeneratedItIsRejected) {
   const std::string run = Train({"--set", "morphogenesis.data_path=\"\""});
   EXPECT_THAT(
       RunVerb("reproduce", {run + "/run.h5", "--data", moved_}),

@@ -63,7 +63,7 @@ Claim Evaluated(const std::string& target, const std::vector<std::string>& more)
   arguments.insert(arguments.end(), more.begin(), more.end());
   const ProcessResult text = RunVerb("evaluate", arguments);
   EXPECT_EQ(text.exit_code, 0) << text.err;
-  const nlohmann::json line = JsonOf("evaluate", arguments, 0);
+  const nlohmann::json line = RunForJson("evaluate", arguments, 0);
   const Claim claim = {line["held_out"] == true, line.value("remark", ""), text.err};
   EXPECT_EQ(text.out.find(" held-out problems, ") != std::string::npos, claim.held_out) << text.out;
   EXPECT_EQ(claim.remark.empty(), claim.held_out);
@@ -80,7 +80,7 @@ void ExpectSaysOfAll(const Generation& run, const std::string& why, const std::v
   EXPECT_EQ(run.err.find("not called held out") == std::string::npos, is_held_out) << run.err;
   EXPECT_THAT(run.err, HasSubstr(is_held_out ? "" : kNotCalled + why));
   const std::string exported = MakeDirectory() + "/model";
-  JsonOf("export", {run.file(), "--model", run.base, "--output", exported}, 0);
+  RunForJson("export", {run.file(), "--model", run.base, "--output", exported}, 0);
   EXPECT_EQ(Contents(exported + "/reprise.json"), Contents(run.model() + "/reprise.json"));
   std::vector<std::string> with_base = {"--model", run.base};
   with_base.insert(with_base.end(), more.begin(), more.end());
@@ -115,7 +115,7 @@ TEST(EarlierRunsTest, AModelThatWasTrainedOnTheProblemsLeavesNoneHeldOut) {
   const Generation third = TrainOn(second.model());
   ExpectSaysOfAll(third, kHeldOutNone);
   EXPECT_EQ(EarlierRuns(third.model()), 2u);
-  EXPECT_EQ(JsonOf("reproduce", {third.file(), "--model", second.model()}, 0)["pass"], true);
+  EXPECT_EQ(RunForJson("reproduce", {third.file(), "--model", second.model()}, 0)["pass"], true);
 }
 
 TEST(EarlierRunsTest, ProblemsThatAllGenerationsHeldOutAreHeldOut) {
@@ -228,8 +228,8 @@ TEST(EarlierRunsTest, AModelFromElsewhereMakesNoDoubt) {
   std::filesystem::remove(foreign + "/reprise.json");
   const Generation of_foreign = TrainOn(foreign), of_base = TrainOn(base);
   ExpectSaysOfAll(of_foreign, "");
-  EXPECT_FALSE(JsonOf("inspect", {of_foreign.file()}, 0)["external_files"].contains("model/reprise.json"));
-  EXPECT_TRUE(JsonOf("inspect", {of_base.file()}, 0)["external_files"].contains("model/reprise.json"));
+  EXPECT_FALSE(RunForJson("inspect", {of_foreign.file()}, 0)["external_files"].contains("model/reprise.json"));
+  EXPECT_TRUE(RunForJson("inspect", {of_base.file()}, 0)["external_files"].contains("model/reprise.json"));
   EXPECT_EQ(Contents(of_foreign.model() + "/model.safetensors"), Contents(of_base.model() + "/model.safetensors"));
   EXPECT_EQ(EarlierRuns(of_foreign.model()), 0u);
 
@@ -280,7 +280,7 @@ TEST(EarlierRunsTest, AModelThatThinksIsComparedByWhatItDraws) {
 }
 
 // The file may come from anywhere.
-TEST(EarlierRunsTest, ADamagedFileOfTheModelIsRefusedWithASentence) {
+TEST(EarlierRunsTest, ACorruptedFileOfTheModelIsRejectedWithASentence) {
   const std::string base = TrainTinyRun() + "/model", path = base + "/reprise.json", sound = Contents(path);
   const auto refused = [&](const std::string& text, const std::string& why) {
     WriteFile(base, "reprise.json", text);

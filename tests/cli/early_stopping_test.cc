@@ -12,11 +12,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Learns nothing after the warm-up, so that the evaluation of step 2 stays the best one, and that of step 6 triggers
+// Learns nothing after the SFT phase, so that the evaluation of step 2 stays the best one, and that of step 6 triggers
 // early stopping.
 constexpr char kRun[] = R"([run]
 steps = 12
-[warm_up]
+[sft]
 steps = 3
 prompts_per_step = 4
 [rollout]
@@ -58,8 +58,8 @@ TEST(EarlyStoppingTest, ItsRunIsCompleteAndReproducible) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(JsonLines(result.out).back()["steps"], 6);
   EXPECT_FALSE(std::filesystem::exists(runs.Path("a") + "/states"));
-  EXPECT_EQ(JsonOf("reproduce", {runs.Path("a") + "/run.h5"}, 0)["steps_checked"], 9);
-  EXPECT_EQ(JsonOf("reproduce", {runs.Path("a") + "/run.h5", "--from-step", "4"}, 0)["steps_checked"], 3);
+  EXPECT_EQ(RunForJson("reproduce", {runs.Path("a") + "/run.h5"}, 0)["steps_checked"], 9);
+  EXPECT_EQ(RunForJson("reproduce", {runs.Path("a") + "/run.h5", "--from-step", "4"}, 0)["steps_checked"], 3);
 }
 
 TEST(EarlyStoppingTest, ItsRunIsResumedAfterAnyStepToTheSameBytes) {
@@ -102,17 +102,17 @@ TEST(EarlyStoppingTest, ARunThatEndsWithTheLastOfItsStepsIsNotExtended) {
                             "new run in another directory, where --init-from " +
                             runs.Path("a") + " starts from the weights of this one"));
   EXPECT_EQ(runs.Bytes("a"), bytes);
-  EXPECT_EQ(JsonOf("reproduce", {runs.Path("a") + "/run.h5"}, 0)["pass"], true);
+  EXPECT_EQ(RunForJson("reproduce", {runs.Path("a") + "/run.h5"}, 0)["pass"], true);
 }
 
 TEST(EarlyStoppingTest, TheFinalModelIsTheBestOne) {
   const Runs runs;
-  // With this learning rate the model gets worse: it soon loses what the warm-up taught it.
+  // With this learning rate the model gets worse: it soon loses what the SFT phase taught it.
   const std::vector<std::string> learning = {"--set", "optimizer.learning_rate=0.01",
                                              "--set", "artifact.checkpoint_every=1",
                                              "--set", "evaluation.metric_for_best_model=\"eval_greedy_reward\"",
                                              "--set", "algorithm.reward=\"character_match\"",
-                                             "--set", "warm_up.steps=20"};
+                                             "--set", "sft.steps=20"};
   ASSERT_EQ(runs.Train("a", learning).exit_code, 0);
   const std::string last = JsonLines(Contents(runs.Path("a") + "/metrics.jsonl")).back().dump();
   const int64_t best = nlohmann::json::parse(last)["eval_best_step"].get<int64_t>();
@@ -124,7 +124,7 @@ TEST(EarlyStoppingTest, TheFinalModelIsTheBestOne) {
   };
   EXPECT_EQ(Contents(model), exported("best"));
   EXPECT_EQ(Contents(model), exported(std::to_string(best)));
-  EXPECT_EQ(JsonOf("reproduce", {run}, 0)["pass"], true);
+  EXPECT_EQ(RunForJson("reproduce", {run}, 0)["pass"], true);
 }
 
 }  // namespace

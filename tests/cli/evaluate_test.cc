@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 std::vector<std::string> Evaluations(const std::vector<std::string>& more = {}) {
   std::vector<std::string> overrides = {"evaluation.every=1", "evaluation.num_prompts=9",
-                                        "evaluation.num_generations=3", "warm_up.steps=6"};
+                                        "evaluation.num_generations=3", "sft.steps=6"};
   overrides.insert(overrides.end(), more.begin(), more.end());
   return overrides;
 }
@@ -38,7 +38,7 @@ std::string Problems(int begin, int end) {
 TEST(EvaluateTest, GivesTheMetricsThatTheRunRecorded) {
   const std::string directory = TrainTinyRun(Evaluations());
   for (const int64_t step : {1, 2}) {
-    const nlohmann::json reported = JsonOf("evaluate", {directory + "/run.h5", "--step", std::to_string(step)}, 0);
+    const nlohmann::json reported = RunForJson("evaluate", {directory + "/run.h5", "--step", std::to_string(step)}, 0);
     const nlohmann::json recorded = MetricsOfStep(directory, step);
     EXPECT_EQ(reported["event"], "evaluation");
     EXPECT_EQ(reported["step"], step);
@@ -57,21 +57,21 @@ TEST(EvaluateTest, GivesTheMetricsThatTheRunRecorded) {
 TEST(EvaluateTest, TheBestWeightsAreThoseOfTheBestStep) {
   const std::string directory = TrainTinyRun(Evaluations({"evaluation.metric_for_best_model=\"eval_reward\""}));
   const int64_t best = MetricsOfStep(directory, 2)["eval_best_step"].get<int64_t>();
-  nlohmann::json of_best = JsonOf("evaluate", {directory, "--step", "best"}, 0);
+  nlohmann::json of_best = RunForJson("evaluate", {directory, "--step", "best"}, 0);
   EXPECT_EQ(of_best["step"], best);
-  EXPECT_EQ(of_best, JsonOf("evaluate", {directory + "/run.h5", "--step", std::to_string(best)}, 0));
+  EXPECT_EQ(of_best, RunForJson("evaluate", {directory + "/run.h5", "--step", std::to_string(best)}, 0));
   const std::string a = MakeDirectory() + "/a", b = MakeDirectory() + "/b";
-  EXPECT_EQ(JsonOf("export", {directory + "/run.h5", "--step", "best", "--output", a}, 0)["step"], best);
-  JsonOf("export", {directory + "/run.h5", "--step", std::to_string(best), "--output", b}, 0);
+  EXPECT_EQ(RunForJson("export", {directory + "/run.h5", "--step", "best", "--output", a}, 0)["step"], best);
+  RunForJson("export", {directory + "/run.h5", "--step", std::to_string(best), "--output", b}, 0);
   EXPECT_EQ(Contents(a + "/model.safetensors"), Contents(b + "/model.safetensors"));
 }
 
 TEST(EvaluateTest, AnExportedModelGetsTheMetricsOfItsRun) {
   const std::string directory = TrainTinyRun(Evaluations());
   const std::string config = WriteFile(MakeDirectory(), "tiny.toml", kTinyRun);
-  const nlohmann::json of_model = JsonOf(
+  const nlohmann::json of_model = RunForJson(
       "evaluate", {directory + "/model", "--config", config, "--samples", "0", "--set", "evaluation.num_prompts=9"}, 0);
-  const nlohmann::json of_run = JsonOf("evaluate", {directory + "/run.h5", "--samples", "0"}, 0);
+  const nlohmann::json of_run = RunForJson("evaluate", {directory + "/run.h5", "--samples", "0"}, 0);
   EXPECT_EQ(of_model["eval_greedy_reward"], of_run["eval_greedy_reward"]);
   EXPECT_FALSE(of_run.contains("eval_pass@1"));
   EXPECT_EQ(of_model["step"], 0);
@@ -81,12 +81,12 @@ TEST(EvaluateTest, AnExportedModelGetsTheMetricsOfItsRun) {
 TEST(EvaluateTest, AModelDirectoryIsEvaluatedOnTheTaskOfItsRun) {
   const std::string run = TrainTinyRun(Evaluations({"data.task=\"sort\"", "evaluation.held_out_share=0.3"}));
   const std::string exported = MakeDirectory() + "/model";
-  JsonOf("export", {run + "/run.h5", "--output", exported}, 0);
-  nlohmann::json of_run = JsonOf("evaluate", {run + "/run.h5", "--samples", "0"}, 0);
+  RunForJson("export", {run + "/run.h5", "--output", exported}, 0);
+  nlohmann::json of_run = RunForJson("evaluate", {run + "/run.h5", "--samples", "0"}, 0);
   EXPECT_EQ(of_run["held_out"], true);
   of_run["step"] = 0;
   for (const std::string& model : {run + "/model", exported}) {
-    EXPECT_EQ(JsonOf("evaluate", {model, "--samples", "0"}, 0), of_run);
+    EXPECT_EQ(RunForJson("evaluate", {model, "--samples", "0"}, 0), of_run);
   }
   EXPECT_THAT(RunVerb("evaluate", {exported, "--set", "evaluation.held_out_share=0.5"}).err,
               HasSubstr("so it was trained on some of these problems"));
@@ -109,10 +109,10 @@ TEST(EvaluateTest, TheFilesOfAModelsTaskAreIdentifiedByTheirContents) {
   EXPECT_THAT(RunVerb("evaluate", {run + "/model"}).err, HasSubstr("give its path: --data FILE"));
   EXPECT_THAT(RunVerb("evaluate", {run + "/model", "--data", others}).err,
               HasSubstr("--data: data/problems is not the run's file"));
-  const nlohmann::json of_model = JsonOf("evaluate", {run + "/model", "--data", moved, "--samples", "0"}, 0);
+  const nlohmann::json of_model = RunForJson("evaluate", {run + "/model", "--data", moved, "--samples", "0"}, 0);
   EXPECT_EQ(of_model["problems"], 5);
   EXPECT_EQ(of_model["held_out"], true);
-  const nlohmann::json of_others = JsonOf("evaluate", {run + "/model", "--held-out", others, "--samples", "0"}, 0);
+  const nlohmann::json of_others = RunForJson("evaluate", {run + "/model", "--held-out", others, "--samples", "0"}, 0);
   EXPECT_EQ(of_others["problems"], 9);
   EXPECT_EQ(of_others["held_out"], false) << "a directory does not say what the run was trained on";
   // The file of the training problems is not held out of a run without a share.
@@ -138,7 +138,7 @@ TEST(EvaluateTest, ItsTableHasOneLinePerMetric) {
 
 TEST(EvaluateTest, ARunWithoutEvaluationsCanBeEvaluatedOnItsTask) {
   const std::string directory = TrainTinyRun();
-  EXPECT_EQ(JsonOf("evaluate", {directory, "--set", "evaluation.num_prompts=5"}, 0)["problems"], 5);
+  EXPECT_EQ(RunForJson("evaluate", {directory, "--set", "evaluation.num_prompts=5"}, 0)["problems"], 5);
 }
 
 TEST(EvaluateTest, FilesOfProblemsMustBeGivenAndAreIdentifiedByTheirContents) {
@@ -148,7 +148,7 @@ TEST(EvaluateTest, FilesOfProblemsMustBeGivenAndAreIdentifiedByTheirContents) {
   const std::string directory =
       TrainTinyRun(Evaluations({"data.path=\"" + train + "\"", "evaluation.path=\"" + held_out + "\""}));
   const std::string run = directory + "/run.h5";
-  EXPECT_EQ(JsonOf("evaluate", {run, "--held-out", held_out}, 0)["problems"], 6);
+  EXPECT_EQ(RunForJson("evaluate", {run, "--held-out", held_out}, 0)["problems"], 6);
   EXPECT_THAT(
       RunVerb("evaluate", {run}),
       FailsWith("evaluate", 64,
@@ -163,8 +163,8 @@ TEST(EvaluateTest, TheHeldOutShareOfAFileIsNotTrainedOn) {
   const std::string file = WriteFile(MakeDirectory(), "all.jsonl", Problems(0, 20));
   const std::string directory =
       TrainTinyRun(Evaluations({"data.path=\"" + file + "\"", "evaluation.held_out_share=0.2", "run.steps=4"}));
-  EXPECT_EQ(JsonOf("evaluate", {directory, "--data", file}, 0)["problems"], 4);
-  EXPECT_EQ(JsonOf("reproduce", {directory + "/run.h5", "--data", file}, 0)["pass"], true);
+  EXPECT_EQ(RunForJson("evaluate", {directory, "--data", file}, 0)["problems"], 4);
+  EXPECT_EQ(RunForJson("reproduce", {directory + "/run.h5", "--data", file}, 0)["pass"], true);
 }
 
 TEST(EvaluateTest, ProblemsThatWereTrainedOnAreNotCalledHeldOut) {
@@ -226,7 +226,7 @@ TEST(EvaluateTest, AFileThatTheRunWasTrainedOnIsNotHeldOut) {
   const std::string one = TrainTinyRun({data[0], data[1], "run.steps=1"}) + "/run.h5";
   const auto reported = [&](const std::string& run, const std::string& held_out, bool is_held_out) {
     const std::vector<std::string> flags = {run, "--held-out", held_out, "--samples", "0"};
-    EXPECT_EQ(JsonOf("evaluate", flags, 0)["held_out"], is_held_out) << held_out;
+    EXPECT_EQ(RunForJson("evaluate", flags, 0)["held_out"], is_held_out) << held_out;
     return RunVerb("evaluate", flags);
   };
   const std::string given = " problems are among those that the run was given to train on, so they are not held out: ";
@@ -242,7 +242,7 @@ TEST(EvaluateTest, AFileThatTheRunWasTrainedOnIsNotHeldOut) {
   const ProcessResult of_other = reported(all, other, true);
   EXPECT_EQ(of_other.err, "");
   EXPECT_THAT(of_other.out, HasSubstr("4 held-out problems, 0 samples of each, by the weights of step 3\n  eval_"));
-  EXPECT_EQ(JsonOf("evaluate", {all, "--held-out", some, "--samples", "0", "--step", "1"}, 0)["problems"], 6);
+  EXPECT_EQ(RunForJson("evaluate", {all, "--held-out", some, "--samples", "0", "--step", "1"}, 0)["problems"], 6);
 
   EXPECT_THAT(RunVerb("evaluate", {all, "--data", train}),
               FailsWith("evaluate", 64,
@@ -263,7 +263,7 @@ TEST(EvaluateTest, AFileOfTheProblemsThatARunHeldOutIsHeldOut) {
   int held_out = 0;
   for (int i = 0; i < 20; ++i) {
     const std::string one = WriteFile(files, "one.jsonl", Problems(i, i + 1));
-    const nlohmann::json line = JsonOf("evaluate", {run, "--data", train, "--held-out", one, "--samples", "0"}, 0);
+    const nlohmann::json line = RunForJson("evaluate", {run, "--data", train, "--held-out", one, "--samples", "0"}, 0);
     held_out += line["held_out"] == true ? 1 : 0;
   }
   EXPECT_EQ(held_out, 5);
@@ -276,17 +276,17 @@ TEST(EvaluateTest, ForAModelTheProblemsOfTheConfigurationAreCompared) {
   const std::string config = WriteFile(files, "tiny.toml", kTinyRun + ("[data]\npath = \"" + train + "\"\n"));
   const std::vector<std::string> flags = {
       TrainTinyRun() + "/model", "--config", config, "--held-out", some, "--samples", "0"};
-  EXPECT_EQ(JsonOf("evaluate", flags, 0)["held_out"], false);
+  EXPECT_EQ(RunForJson("evaluate", flags, 0)["held_out"], false);
   EXPECT_THAT(
       RunVerb("evaluate", flags).err,
       HasSubstr("warning: the prompts of 2 of these 6 problems are in data.path too, so they are not held out"));
   std::filesystem::remove(train);
-  EXPECT_EQ(JsonOf("evaluate", flags, 0)["held_out"], true) << "its run drew words, which these are not";
+  EXPECT_EQ(RunForJson("evaluate", flags, 0)["held_out"], true) << "its run drew words, which these are not";
   std::vector<std::string> on_words = flags;
   on_words[4] = WriteFile(files, "words.jsonl", R"({"prompt": "abc=", "answer": "cba"})");
-  EXPECT_EQ(JsonOf("evaluate", on_words, 0)["held_out"], false) << "its run may have drawn it";
+  EXPECT_EQ(RunForJson("evaluate", on_words, 0)["held_out"], false) << "its run may have drawn it";
   std::filesystem::remove(flags[0] + "/reprise.json");
-  EXPECT_EQ(JsonOf("evaluate", on_words, 0)["held_out"], true) << "as far as is known";
+  EXPECT_EQ(RunForJson("evaluate", on_words, 0)["held_out"], true) << "as far as is known";
 }
 
 // Evaluates a model on a configuration's problems, without samples.
@@ -339,9 +339,9 @@ TEST(EvaluateTest, WhereItIsUnknownWhatAModelsRunHeldOutNothingIsCalledHeldOut) 
   const std::string model = TrainTinyRun(Evaluations({share[1]})) + "/model", file = model + "/reprise.json";
   EXPECT_TRUE(IsHeldOut(EvaluateOn(model, config, share)));
   WriteFile(model, "reprise.json", "{");
-  const ProcessResult of_damaged = EvaluateOn(model, config, share);
-  EXPECT_FALSE(IsHeldOut(of_damaged));
-  EXPECT_THAT(of_damaged.err, HasSubstr("what it was trained on is unknown, as its reprise.json cannot be read"));
+  const ProcessResult of_corrupted = EvaluateOn(model, config, share);
+  EXPECT_FALSE(IsHeldOut(of_corrupted));
+  EXPECT_THAT(of_corrupted.err, HasSubstr("what it was trained on is unknown, as its reprise.json cannot be read"));
   std::filesystem::remove(file);
   EXPECT_TRUE(IsHeldOut(EvaluateOn(model, config, share))) << "as far as is known";
 }
@@ -384,7 +384,7 @@ TEST(EvaluateTest, AnEvaluationOfManyProblemsSaysSoBeforeItBegins) {
   EXPECT_THAT(told("99999", "0"), ::testing::Not(HasSubstr("an evaluation has up to")));
 }
 
-TEST(EvaluateTest, ArgumentsThatDoNotFitTheTargetAreRefused) {
+TEST(EvaluateTest, ArgumentsThatDoNotFitTheTargetAreRejected) {
   const std::string directory = TrainTinyRun();
   const std::string run = directory + "/run.h5";
   EXPECT_THAT(RunVerb("evaluate", {run, "--step", "best"}),
@@ -415,7 +415,7 @@ TEST(EvaluateTest, ArgumentsThatDoNotFitTheTargetAreRefused) {
   EXPECT_EQ(RunVerb("evaluate", {directory + "/nothing"}).exit_code, 64);
 }
 
-TEST(EvaluateTest, AShareThatHoldsNothingOutIsRefusedAlsoWithoutEvaluations) {
+TEST(EvaluateTest, AShareThatHoldsNothingOutIsRejectedAlsoWithoutEvaluations) {
   std::vector<std::string> arguments = {WriteFile(MakeDirectory(), "tiny.toml", kTinyRun), "--output",
                                         MakeDirectory() + "/run"};
   for (const char* pair :

@@ -43,7 +43,7 @@ TEST(InitFromTest, ItIsReproducedAndResumedWithTheSameWeights) {
   const std::string directory = MakeDirectory();
   ASSERT_EQ(TrainFrom(First(), directory + "/a").exit_code, 0);
   const std::string run = directory + "/a/run.h5";
-  EXPECT_EQ(JsonOf("reproduce", {run, "--init-from", First()}, 0)["pass"], true);
+  EXPECT_EQ(RunForJson("reproduce", {run, "--init-from", First()}, 0)["pass"], true);
   for (const std::vector<std::string>& flags : {std::vector<std::string>{}, {"--init-from", First() + "@1"}}) {
     std::vector<std::string> arguments = {run};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
@@ -60,7 +60,7 @@ TEST(InitFromTest, ItIsReproducedAndResumedWithTheSameWeights) {
   EXPECT_EQ(Contents(directory + "/b/run.h5"), Contents(run));
 }
 
-TEST(InitFromTest, UnusableWeightsAreRefused) {
+TEST(InitFromTest, UnusableWeightsAreRejected) {
   const std::string output = MakeDirectory() + "/run";
   EXPECT_THAT(TrainFrom(First() + "@3", output),
               FailsWith("train", 64,
@@ -89,12 +89,12 @@ TEST(InitFromTest, AModelDirectoryIsNamedAsThePathOfTheModel) {
   EXPECT_EQ(as_told.exit_code, 0) << as_told.err;
 }
 
-// A run that ends with its warm-up has no step of training whose weights it could keep.
+// A run that ends with its SFT phase has no step of training whose weights it could keep.
 TEST(InitFromTest, ARunWithoutStepsOfTrainingSaysWhereItsModelIs) {
-  const std::string directory = TrainTinyRun({"run.steps=0", "warm_up.steps=1"}), run = directory + "/run.h5";
+  const std::string directory = TrainTinyRun({"run.steps=0", "sft.steps=1"}), run = directory + "/run.h5";
   const std::string expected =
       "the run holds no checkpoint: run.steps is 0, and only steps of training store them; the language model after a "
-      "warm-up is in model/ of the run's folder";
+      "SFT phase is in model/ of the run's folder";
   EXPECT_TRUE(std::filesystem::exists(directory + "/model/config.json"));
   EXPECT_THAT(RunVerb("evaluate", {run}).err, HasSubstr(expected));
   EXPECT_THAT(RunVerb("export", {run, "--output", MakeDirectory() + "/model"}).err, HasSubstr(expected));
@@ -118,12 +118,12 @@ TEST(InitFromTest, ProblemsThatTheOtherRunWasTrainedOnGiveAWarning) {
     const ProcessResult result = TrainFrom(place, output, {"--set", data, "--set", share});
     EXPECT_EQ(result.exit_code, 0) << result.err;
     const std::string file = data.substr(11, data.size() - 12), model = MakeDirectory() + "/model";
-    JsonOf("export", {output + "/run.h5", "--output", model}, 0);
+    RunForJson("export", {output + "/run.h5", "--output", model}, 0);
     for (const std::string& target : {output, output + "/model", model}) {
       const std::vector<std::string> flags = {target, "--data", file, "--samples", "0"};
       EXPECT_THAT(RunVerb("evaluate", flags).out, HasSubstr("5 problems, 0 samples of each, by the "));
       EXPECT_THAT(RunVerb("evaluate", flags).out, HasSubstr("\n  (" + unknown + ")\n"));
-      const nlohmann::json line = JsonOf("evaluate", flags, 0);
+      const nlohmann::json line = RunForJson("evaluate", flags, 0);
       EXPECT_EQ(line["held_out"], false);
       EXPECT_EQ(line["remark"], unknown);
     }
@@ -156,12 +156,12 @@ TEST(InitFromTest, ADifferentModelOfTheSameShapesGivesAWarning) {
                                    "this model\n"));
 }
 
-TEST(InitFromTest, ARepeatedWarmUpIsReported) {
-  const std::string config = WriteFile(MakeDirectory(), "tiny.toml", std::string(kTinyRun) + "[warm_up]\nsteps = 1\n");
+TEST(InitFromTest, ARepeatedSftIsReported) {
+  const std::string config = WriteFile(MakeDirectory(), "tiny.toml", std::string(kTinyRun) + "[sft]\nsteps = 1\n");
   const ProcessResult result = RunVerb("train", {config, "--output", MakeDirectory() + "/run", "--init-from", First()});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("the warm-up of 1 step is done on the weights of " + First() +
-                                    " as well; --set warm_up.steps=0 skips it\n"));
+  EXPECT_THAT(result.err, HasSubstr("the SFT phase of 1 step is done on the weights of " + First() +
+                                    " as well; --set sft.steps=0 skips it\n"));
 }
 
 }  // namespace

@@ -28,9 +28,9 @@ ProcessResult TrainInto(const std::string& output, const std::vector<std::string
 TEST(KeepCheckpointsTest, TheNewestAreKeptAndTheRunIsReproduced) {
   const std::string run = TrainTinyRun(kKeeping) + "/run.h5", output = MakeDirectory();
   for (const char* mode : {"replay", "regenerate"}) {
-    EXPECT_EQ(JsonOf("reproduce", {run, "--mode", mode}, 0)["pass"], true);
+    EXPECT_EQ(RunForJson("reproduce", {run, "--mode", mode}, 0)["pass"], true);
   }
-  EXPECT_EQ(JsonOf("reproduce", {run, "--from-step", "6"}, 0)["pass"], true);
+  EXPECT_EQ(RunForJson("reproduce", {run, "--from-step", "6"}, 0)["pass"], true);
   EXPECT_EQ(RunVerb("export", {run, "--step", "5", "--output", output + "/5"}).exit_code, 0);
   const ProcessResult gone = RunVerb("export", {run, "--step", "4", "--output", output + "/4"});
   EXPECT_EQ(gone.exit_code, 64);

@@ -44,7 +44,7 @@ std::string Copy(const std::string& run, int64_t steps, const std::set<int64_t>&
   if (!stored.ok()) return directory;
   const rl::Config& config = stored->config;
   absl::StatusOr<RunWriter> writer =
-      RunWriter::Create(PosixFileSystem(), directory, stored->reader->header(), rl::WriterOptionsOf(config));
+      RunWriter::Create(PosixFileSystem(), directory, stored->reader->header(), rl::MakeRunWriterOptions(config));
   EXPECT_OK(writer.status());
   for (const rl::StepTables& step : stored->steps) {
     const int64_t number = rl::ArtifactStep(config, step.phase, step.step);

@@ -24,9 +24,9 @@ class ModelDirectoryTest : public ::testing::Test {
   }
   std::string Train() const { return TrainTinyRun({"model.path=\"" + model_ + "\""}); }
   // The largest number of tokens that a completion of the first step has.
-  size_t LongestOf(const std::string& run) const {
+  size_t LongestCompletion(const std::string& run) const {
     size_t longest = 0;
-    const nlohmann::json step = JsonOf("inspect", {run + "/run.h5", "--step", "1"}, 0);
+    const nlohmann::json step = RunForJson("inspect", {run + "/run.h5", "--step", "1"}, 0);
     for (const nlohmann::json& completion : step["completions"]) {
       longest = std::max(longest, completion["tokens"].size());
     }
@@ -38,13 +38,13 @@ class ModelDirectoryTest : public ::testing::Test {
 
 // Every token is an end token, but not in config.json.
 TEST_F(ModelDirectoryTest, CompletionsEndWithTheEndTokensOfGenerationConfigToo) {
-  EXPECT_EQ(LongestOf(Train()), 4u);
+  EXPECT_EQ(LongestCompletion(Train()), 4u);
   nlohmann::json generation = nlohmann::json::parse(Contents(model_ + "/generation_config.json"));
   for (int token = 0; token < 128; ++token) generation["all"].push_back(token);
   generation["eos_token_id"] = generation["all"];
   WriteFile(model_, "generation_config.json", generation.dump());
   const std::string run = Train(), file = run + "/run.h5";
-  EXPECT_EQ(LongestOf(run), 1u);
+  EXPECT_EQ(LongestCompletion(run), 1u);
   EXPECT_EQ(RunVerb("reproduce", {file, "--model", model_, "--quiet"}).exit_code, 0);
   // What was read is exported.
   EXPECT_EQ(Contents(run + "/model/generation_config.json"), generation.dump());
@@ -71,8 +71,8 @@ TEST_F(ModelDirectoryTest, TheEndTokenOfTheTokenizerEndsCompletionsAndLearnedAns
   config["eos_token_id"] = 0;
   WriteFile(model_, "config.json", config.dump());
   std::filesystem::remove(model_ + "/generation_config.json");
-  const std::string run = TrainTinyRun({"model.path=\"" + model_ + "\"", "warm_up.steps=1"});
-  const nlohmann::json step = JsonOf("inspect", {run + "/run.h5", "--step", "1", "--phase", "warm-up"}, 0);
+  const std::string run = TrainTinyRun({"model.path=\"" + model_ + "\"", "sft.steps=1"});
+  const nlohmann::json step = RunForJson("inspect", {run + "/run.h5", "--step", "1", "--phase", "SFT phase"}, 0);
   ASSERT_FALSE(step["completions"].empty());
   for (const nlohmann::json& completion : step["completions"]) EXPECT_EQ(completion["tokens"].back(), 1);  // <eos>
 }
@@ -115,7 +115,7 @@ TEST_F(ModelDirectoryTest, TheEndTokenOfTheSpecialTokensMapEndsCompletionsToo) {
               HasSubstr("model/special_tokens_map.json is not the run's file: sha256 "));
 }
 
-TEST_F(ModelDirectoryTest, AFileThatWasLostIsRefused) {
+TEST_F(ModelDirectoryTest, AFileThatWasLostIsRejected) {
   for (const std::string name : {"generation_config.json", "tokenizer_config.json", "model.safetensors"}) {
     const std::string path = model_ + "/" + name, before = Contents(path);
     WriteFile(model_, name, "");

@@ -19,7 +19,7 @@ const std::string& TinyFile() {
 
 TEST(ReproduceTest, KeysOfExecutionMayBeSet) {
   for (const char* mode : {"replay", "regenerate"}) {
-    const nlohmann::json verdict = JsonOf(
+    const nlohmann::json verdict = RunForJson(
         "reproduce",
         {TinyFile(), "--mode", mode, "--set", "execution.micro_batch_tokens=8", "--set", "execution.decode_slots=3",
          "--set", "execution.activation_checkpointing=true", "--set", "execution.threads=2"},
@@ -38,7 +38,7 @@ TEST(ReproduceTest, KeysOfExecutionTakeEffect) {
   EXPECT_GT(progress_lines("1"), progress_lines("2"));
 }
 
-TEST(ReproduceTest, AFlagForAFileThatTheRunDidNotReadIsRefused) {
+TEST(ReproduceTest, AFlagForAFileThatTheRunDidNotReadIsRejected) {
   const std::vector<std::pair<std::string, std::string>> flags = {
       {"--model", "model directory"}, {"--data", "file of problems"}, {"--held-out", "file of held-out problems"}};
   for (const auto& [flag, what] : flags) {
@@ -49,7 +49,7 @@ TEST(ReproduceTest, AFlagForAFileThatTheRunDidNotReadIsRefused) {
               FailsWith("evaluate", 64, "--data some: the run read no file of problems: remove --data"));
 }
 
-TEST(ReproduceTest, OtherKeysAreRefused) {
+TEST(ReproduceTest, OtherKeysAreRejected) {
   for (const std::string set : {"rollout.temperature=0.5", "run.steps=1", "threads=2"}) {
     EXPECT_THAT(RunVerb("reproduce", {TinyFile(), "--set", set}),
                 FailsWith("reproduce", 64,
@@ -67,18 +67,17 @@ TEST(ReproduceTest, ARunThatWasStoppedEarlyPasses) {
   const std::string config = WriteFile(directory, "tiny.toml", kTinyRun);
   EXPECT_EQ(RunVerb("train", {config, "--output", directory + "/run", "--stop-after-step", "1", "--quiet"}).exit_code,
             0);
-  const nlohmann::json verdict = JsonOf("reproduce", {directory + "/run/run.h5"}, 0);
+  const nlohmann::json verdict = RunForJson("reproduce", {directory + "/run/run.h5"}, 0);
   EXPECT_EQ(verdict["pass"], true);
   EXPECT_EQ(verdict["steps_checked"], 1);
 }
 
 TEST(ReproduceTest, APartOfARunStartsFromTheCheckpointBeforeIt) {
   const std::string file =
-      TrainTinyRun({"run.steps=6", "warm_up.steps=2", "artifact.checkpoint_every=2", "warm_up.prompts_per_step=4"}) +
-      "/run.h5";
+      TrainTinyRun({"run.steps=6", "sft.steps=2", "artifact.checkpoint_every=2", "sft.prompts_per_step=4"}) + "/run.h5";
   const auto check = [&](std::vector<std::string> flags) {
     flags.insert(flags.begin(), file);
-    const nlohmann::json verdict = JsonOf("reproduce", flags, 0);
+    const nlohmann::json verdict = RunForJson("reproduce", flags, 0);
     EXPECT_EQ(verdict["pass"], true);
     return verdict["steps_checked"].get<int>();
   };
@@ -116,9 +115,9 @@ TEST(ReproduceTest, ARunWithEvaluationsOfManyProblemsSaysSoBeforeItBegins) {
   EXPECT_THAT(told("0", "50000"), Not(HasSubstr("an evaluation has up to")));
 }
 
-TEST(ReproduceTest, APartOfARunNeedsTheReferenceModelThatTheWarmUpTrains) {
-  const auto begin = [](const std::string& warm_up) {
-    const std::string file = TrainTinyRun({"warm_up.steps=" + warm_up, "algorithm.beta=0.1"}) + "/run.h5";
+TEST(ReproduceTest, APartOfARunNeedsTheReferenceModelThatTheSftTrains) {
+  const auto begin = [](const std::string& sft) {
+    const std::string file = TrainTinyRun({"sft.steps=" + sft, "algorithm.beta=0.1"}) + "/run.h5";
     const ProcessResult result = RunVerb("reproduce", {file, "--from-step", "2"});
     EXPECT_EQ(result.exit_code, 0) << result.err << result.out;
     return result.err.substr(0, result.err.find('\n'));

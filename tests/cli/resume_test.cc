@@ -22,7 +22,7 @@ using ::testing::Not;
 
 constexpr char kRun[] = R"([run]
 steps = 6
-[warm_up]
+[sft]
 steps = 2
 prompts_per_step = 4
 [rollout]
@@ -75,7 +75,7 @@ TEST(ResumeTest, AStoppedAndResumedRunHasTheBytesOfAnUninterruptedRun) {
     EXPECT_EQ(Contents(runs.Path(name) + "/model/model.safetensors"),
               Contents(runs.Path("whole") + "/model/model.safetensors"));
     // The run up to the stop is kept as a file of its own.
-    const nlohmann::json verdict = JsonOf("reproduce", {runs.Path(name) + "/run.until-" + stop + ".h5"}, 0);
+    const nlohmann::json verdict = RunForJson("reproduce", {runs.Path(name) + "/run.until-" + stop + ".h5"}, 0);
     EXPECT_EQ(verdict["steps_checked"], 2 + std::stoi(stop));
   }
 }
@@ -102,7 +102,7 @@ TEST(ResumeTest, StatesAreSavedAtMultiplesOfSaveEveryAndAtTheLastStep) {
   for (const auto& file : std::filesystem::directory_iterator(runs.Path("a") + "/states")) {
     states.insert(file.path().filename().string());
   }
-  EXPECT_EQ(states, (std::set<std::string>{"00000004.h5", "00000005.h5"}));  // counts the two warm-up steps
+  EXPECT_EQ(states, (std::set<std::string>{"00000004.h5", "00000005.h5"}));  // counts the two SFT steps
 }
 
 TEST(ResumeTest, ResumingAFinishedRunCleansUpAndPrintsItsDigestsAgain) {
@@ -161,10 +161,10 @@ TEST(ResumeTest, AnExtendedRunStoresItsEarlierEndsIfTheLearningRateDependsOnThem
   runs.MustTrain("extended", {"--set", "run.steps=9", "--resume"});  // nothing more to do
   runs.MustTrain("at-once", {"--set", "run.steps=9", "--set", "run.extended_at=\"6 8\""});
   EXPECT_EQ(Contents(runs.File("extended")), Contents(runs.File("at-once")));
-  EXPECT_EQ(JsonOf("reproduce", {runs.File("extended")}, 0)["steps_checked"], 11);
+  EXPECT_EQ(RunForJson("reproduce", {runs.File("extended")}, 0)["steps_checked"], 11);
 }
 
-TEST(ResumeTest, AnotherConfigurationIsRefusedWithEveryKeyThatDiffers) {
+TEST(ResumeTest, AnotherConfigurationIsRejectedWithEveryKeyThatDiffers) {
   const Runs runs;
   runs.MustTrain("a", {"--stop-after-step", "2"});
   const ProcessResult result = runs.Train(
@@ -187,7 +187,7 @@ TEST(ResumeTest, AnotherConfigurationIsRefusedWithEveryKeyThatDiffers) {
 TEST(ResumeTest, ARunWithoutStepsIsExtended) {
   const Runs runs;
   const auto with_steps = [](const std::string& steps, const std::vector<std::string>& flags = {}) {
-    std::vector<std::string> all = {"--set", "warm_up.steps=0", "--set", "run.steps=" + steps};
+    std::vector<std::string> all = {"--set", "sft.steps=0", "--set", "run.steps=" + steps};
     all.insert(all.end(), flags.begin(), flags.end());
     return all;
   };
@@ -197,7 +197,7 @@ TEST(ResumeTest, ARunWithoutStepsIsExtended) {
   EXPECT_EQ(Contents(runs.File("a")), Contents(runs.File("at_once")));
 }
 
-TEST(ResumeTest, ADirectoryWithoutARunIsRefused) {
+TEST(ResumeTest, ADirectoryWithoutARunIsRejected) {
   const Runs runs;
   EXPECT_THAT(runs.Train("none", {"--resume"}),
               FailsWith("train", 64,
@@ -205,7 +205,7 @@ TEST(ResumeTest, ADirectoryWithoutARunIsRefused) {
 }
 
 // Without --resume, train refuses this directory because of its files: so the message must not advise to omit --resume.
-TEST(ResumeTest, ADirectoryWithOnlyLeftoversOfARunIsRefused) {
+TEST(ResumeTest, ADirectoryWithOnlyLeftoversOfARunIsRejected) {
   const Runs runs;
   std::filesystem::create_directories(runs.Path("left") + "/states");
   EXPECT_THAT(runs.Train("left", {"--resume"}),
@@ -282,7 +282,7 @@ TEST(ResumeTest, AStateWithoutItsCommittedStepsIsAnError) {
   EXPECT_EQ(FilesIn(run + "/states"), 2);
 }
 
-TEST(ResumeTest, ADamagedStateIsSkipped) {
+TEST(ResumeTest, ACorruptedStateIsSkipped) {
   const Runs runs;
   runs.MustTrain("whole");
   runs.MustTrain("a", {"--stop-after-step", "4"});
@@ -352,7 +352,7 @@ TEST(ResumeTest, FilesOfTheUserAreKept) {
   EXPECT_EQ(Contents(runs.Path("b") + "/journal.E0001"), "of the user");
 }
 
-TEST(ResumeTest, ARunWithOnlyAWarmUpIsResumedAndExtended) {
+TEST(ResumeTest, ARunWithOnlyASftIsResumedAndExtended) {
   const Runs runs;
   const ProcessResult first = runs.Train("a", {"--set", "run.steps=0"});
   ASSERT_EQ(first.exit_code, 0) << first.err;
@@ -395,12 +395,12 @@ TEST(UnfinishedRunTest, IsInspectedAndExportedWhileItTrains) {
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_THAT(shown.out, AllOf(HasSubstr("unfinished        what follows is of the "), HasSubstr("\nlast steps\n"),
                                HasSubstr("\nsamples of training step ")));
-  EXPECT_EQ(JsonOf("inspect", {output}, 0)["unfinished"], true);
-  EXPECT_EQ(JsonOf("inspect", {output, "--step", "2"}, 0)["step"], 2);
-  const nlohmann::json exported = JsonOf("export", {output, "--output", directory + "/model"}, 0);
+  EXPECT_EQ(RunForJson("inspect", {output}, 0)["unfinished"], true);
+  EXPECT_EQ(RunForJson("inspect", {output, "--step", "2"}, 0)["step"], 2);
+  const nlohmann::json exported = RunForJson("export", {output, "--output", directory + "/model"}, 0);
   EXPECT_GE(exported["step"].get<int>(), 2);
   EXPECT_TRUE(std::filesystem::exists(directory + "/model/config.json"));
-  EXPECT_GE(JsonOf("evaluate", {output, "--samples", "0"}, 0)["step"].get<int>(), 2);
+  EXPECT_GE(RunForJson("evaluate", {output, "--samples", "0"}, 0)["step"].get<int>(), 2);
   // The training was not affected.
   kill(process.pid, SIGINT);
   const ProcessResult ended = WaitFor(process);
@@ -415,12 +415,12 @@ TEST(UnfinishedRunTest, ItsStatesContainWeights) {
   WaitForText(output + "/metrics.jsonl", "\"step\":5");
   kill(process.pid, SIGINT);
   ASSERT_EQ(WaitFor(process).exit_code, 75);
-  const nlohmann::json exported = JsonOf("export", {output, "--output", directory + "/newest"}, 0);
+  const nlohmann::json exported = RunForJson("export", {output, "--output", directory + "/newest"}, 0);
   const std::string newest = std::to_string(exported["step"].get<int>());
-  EXPECT_EQ(JsonOf("export", {output, "--step", newest, "--output", directory + "/same"}, 0)["weights_sha256"],
+  EXPECT_EQ(RunForJson("export", {output, "--step", newest, "--output", directory + "/same"}, 0)["weights_sha256"],
             exported["weights_sha256"]);
-  EXPECT_EQ(JsonOf("evaluate", {output, "--samples", "0"}, 0)["step"], exported["step"]);
-  EXPECT_EQ(JsonOf("evaluate", {output, "--samples", "0", "--step", newest}, 0)["step"], exported["step"]);
+  EXPECT_EQ(RunForJson("evaluate", {output, "--samples", "0"}, 0)["step"], exported["step"]);
+  EXPECT_EQ(RunForJson("evaluate", {output, "--samples", "0", "--step", newest}, 0)["step"], exported["step"]);
   const ProcessResult begun = RunVerb("train", {WriteFile(directory, "tiny.toml", kTinyRun), "--output",
                                                 directory + "/begun", "--init-from", output, "--quiet"});
   EXPECT_EQ(begun.exit_code, 0) << begun.err;
@@ -431,10 +431,10 @@ TEST(UnfinishedRunTest, ItsStatesContainWeights) {
                     HasSubstr(newest + "; artifact.checkpoint_every stores those of chosen steps")));
 }
 
-TEST(UnfinishedRunTest, IsReproducedAsFarAsItsWarmUp) {
+TEST(UnfinishedRunTest, IsReproducedAsFarAsItsSft) {
   const std::string output = MakeDirectory() + "/run";
   const StartedProcess process =
-      StartLongRun(output, {"execution.commit_every=1", "warm_up.steps=100000", "warm_up.prompts_per_step=2"});
+      StartLongRun(output, {"execution.commit_every=1", "sft.steps=100000", "sft.prompts_per_step=2"});
   WaitForText(output + "/metrics.jsonl", "\"step\":3");
   kill(process.pid, SIGINT);
   ASSERT_EQ(WaitFor(process).exit_code, 75);

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // The paths are relative to the sweep's file, which is not in the working directory.
-TEST(SweepFolderTest, AFileThatChangesBetweenTwoExecutionsIsRefused) {
+TEST(SweepFolderTest, AFileThatChangesBetweenTwoExecutionsIsRejected) {
   const std::string file = WriteSweep(absl::StrCat("[settings]\ndata.path = \"p.jsonl\"\n[grid]\nrun.seed = [1, 2]\n[",
                                                    "[variants]]\nname = \"x\"\nconfig = \"tiny.toml\"\n"));
   const std::string here = std::filesystem::path(file).parent_path().string(), directory = here + "/sweep";
@@ -83,7 +83,7 @@ TEST(SweepFolderTest, ARunThatWasStoppedBeforeItsLastStepIsNoTrial) {
   EXPECT_EQ(pass.exit_code, 0) << "a file among the trials is no run: " << pass.err;
 }
 
-TEST(SweepFolderTest, OptionsThatNoTrialCanHaveAreRefused) {
+TEST(SweepFolderTest, OptionsThatNoTrialCanHaveAreRejected) {
   const std::string directory = MakeDirectory();
   WriteFile(directory, "plan.json", "{}");
   EXPECT_THAT(
@@ -183,7 +183,7 @@ TEST(SweepFolderTest, LinksAndForeignThingsInTheFolderAreNamedAndNotFollowed) {
   EXPECT_EQ(RunVerb("reproduce", {directory, "--quiet"}).exit_code, 0);
 }
 
-TEST(SweepFolderTest, AForgedProblemInThePlanIsRefused) {
+TEST(SweepFolderTest, AForgedProblemInThePlanIsRejected) {
   const std::string file = WriteSweep(), directory = MakeDirectory() + "/sweep";
   ASSERT_EQ(RunSweep(file, directory, {"--set", "run.steps=1"}).exit_code, 0);
   const std::string plan = Contents(directory + "/plan.json");

@@ -122,7 +122,7 @@ data.path = "nowhere.jsonl"
   EXPECT_THAT(RunVerb("reproduce", {directory, "--quiet"}).out,
               HasSubstr("PASS: the table is that of its 4 trials; executed again: 00-choose-seed1, 01-choose-seed2 (4 "
                         "steps agree bit for bit)\n"));
-  const nlohmann::json verdict = JsonOf("reproduce", {directory, "--samples", "0"}, 0);
+  const nlohmann::json verdict = RunForJson("reproduce", {directory, "--samples", "0"}, 0);
   EXPECT_EQ(verdict["trials"], 4);
   EXPECT_EQ(verdict.at("first_divergence"), nullptr);
 }

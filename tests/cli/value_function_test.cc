@@ -18,7 +18,7 @@ intermediate_size = 24
 [data]
 max_length = 2
 alphabet_size = 2
-[warm_up]
+[sft]
 steps = 5
 prompts_per_step = 16
 learning_rate = 3e-3
@@ -66,7 +66,7 @@ TEST_P(ValueFunctionTest, IsResumedAndReproducedWholeAndInParts) {
   MustTrain("stopped", {"--resume"});
   EXPECT_EQ(Contents(File("stopped")), Contents(File("whole")));
   for (const char* mode : {"replay", "regenerate"}) {
-    EXPECT_EQ(JsonOf("reproduce", {File("whole"), "--mode", mode}, 0)["pass"], true);
+    EXPECT_EQ(RunForJson("reproduce", {File("whole"), "--mode", mode}, 0)["pass"], true);
   }
   EXPECT_EQ(RunVerb("reproduce", {File("whole"), "--from-step", "3"}).exit_code, 0);
   const nlohmann::json last = JsonLines(Contents(Path("whole") + "/metrics.jsonl")).back();
@@ -76,7 +76,7 @@ TEST_P(ValueFunctionTest, IsResumedAndReproducedWholeAndInParts) {
 
 // The reference of the longer run is the first policy: without the value function that the weights include.
 TEST_P(ValueFunctionTest, IsExtendedWithAReference) {
-  const std::vector<std::string> reference = {"--set", "algorithm.beta=0.1", "--set", "warm_up.steps=0"};
+  const std::vector<std::string> reference = {"--set", "algorithm.beta=0.1", "--set", "sft.steps=0"};
   const auto with = [&](std::vector<std::string> flags) {
     flags.insert(flags.end(), reference.begin(), reference.end());
     return flags;
@@ -105,11 +105,11 @@ TEST_P(ValueFunctionTest, IsTakenByInitFromIfBothRunsHaveItAndInitializedOtherwi
   MustTrain("without",
             {"--init-from", File("first"), "--set", "algorithm.name=grpo", "--set", "algorithm.value_model=head"});
   MustTrain("again", {"--init-from", File("without")});
-  EXPECT_EQ(JsonOf("reproduce", {File("same"), "--init-from", File("first")}, 0)["pass"], true);
-  EXPECT_EQ(JsonOf("reproduce", {File("again"), "--init-from", File("without")}, 0)["pass"], true);
+  EXPECT_EQ(RunForJson("reproduce", {File("same"), "--init-from", File("first")}, 0)["pass"], true);
+  EXPECT_EQ(RunForJson("reproduce", {File("again"), "--init-from", File("without")}, 0)["pass"], true);
 }
 
-TEST(ValueKeysTest, AreRefusedWhereNothingReadsThem) {
+TEST(ValueKeysTest, AreRejectedWhereNothingReadsThem) {
   const std::string directory = MakeDirectory(), config = WriteFile(directory, "run.toml", "[algorithm]\nlam = 0.5\n");
   for (const ProcessResult& result :
        {RunVerb("validate", {config}), RunVerb("train", {config, "--output", directory + "/run"}),

@@ -22,23 +22,23 @@ std::string TinyFile() { return TinyRun() + "/run.h5"; }
 TEST(InspectTest, ARunIsShownWithItsDigestConfigurationStreamsAndRewards) {
   const ProcessResult result = RunVerb("inspect", {TinyFile()});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  const nlohmann::json run = JsonOf("inspect", {TinyFile()}, 0);
+  const nlohmann::json run = RunForJson("inspect", {TinyFile()}, 0);
   EXPECT_THAT(result.out, StartsWith("run digest        sha256:" + run["run_digest"].get<std::string>() + "\n"));
   EXPECT_THAT(result.out, HasSubstr("  rollout.num_generations = 2\n"));
   EXPECT_THAT(result.out, HasSubstr("  episodes (version 1): 32 rows"));
-  EXPECT_THAT(result.out, HasSubstr("steps: 0 of warm-up, 2 of training\n  steps    1-1     mean reward "));
+  EXPECT_THAT(result.out, HasSubstr("steps: 0 of SFT phase, 2 of training\n  steps    1-1     mean reward "));
   EXPECT_THAT(result.out, ContainsRegex("\nsamples of training step 2\n  \"[a-z]+=?.*\" -> \".*\"  reward "));
   EXPECT_EQ(RunVerb("inspect", {TinyRun()}).out, result.out);
   EXPECT_EQ(run["training_steps"], 2);
 }
 
 TEST(InspectTest, AStepShowsTextAndACompletionItsLogProbabilities) {
-  const nlohmann::json step = JsonOf("inspect", {TinyFile(), "--step", "2"}, 0);
+  const nlohmann::json step = RunForJson("inspect", {TinyFile(), "--step", "2"}, 0);
   ASSERT_EQ(step["completions"].size(), 16);
   const ProcessResult result = RunVerb("inspect", {TinyFile(), "--step", "2"});
   EXPECT_THAT(result.out, HasSubstr("task 7: \"" + step["tasks"][7]["text"].get<std::string>() + "\"  answer \""));
   EXPECT_THAT(result.out, HasSubstr("\nmetrics\n"));
-  const nlohmann::json completion = JsonOf("inspect", {TinyFile(), "--step", "2", "--completion", "3"}, 0);
+  const nlohmann::json completion = RunForJson("inspect", {TinyFile(), "--step", "2", "--completion", "3"}, 0);
   EXPECT_EQ(completion["tokens"], step["completions"][3]["tokens"]);
   EXPECT_EQ(completion["logprobs"].size(), completion["tokens"].size());
   EXPECT_EQ(completion["entropies"].size(), completion["tokens"].size());
@@ -84,24 +84,23 @@ TEST(ValidateTest, EveryValueIsPrintedWithItsOrigin) {
 
 TEST(ValidateTest, UnsetRemovesAKeyOfTheFile) {
   const std::string file =
-      WriteFile(MakeDirectory(), "run.toml", std::string(kTinyRun) + "[warm_up]\nsteps = 2\nlearning_rate = 2e-3\n");
+      WriteFile(MakeDirectory(), "run.toml", std::string(kTinyRun) + "[sft]\nsteps = 2\nlearning_rate = 2e-3\n");
   const ProcessResult unset =
-      RunVerb("validate", {file, "--print-config", "--unset", "warm_up.steps", "--unset", "warm_up.learning_rate"});
+      RunVerb("validate", {file, "--print-config", "--unset", "sft.steps", "--unset", "sft.learning_rate"});
   EXPECT_EQ(unset.exit_code, 0) << unset.err;
   EXPECT_THAT(unset.err, ::testing::Not(HasSubstr("left out")));
   EXPECT_THAT(unset.out, ContainsRegex("steps = 0 +# default"));
-  EXPECT_THAT(RunVerb("validate", {file, "--unset", "warm_up.step"}),
-              FailsWith("validate", 64, "--unset warm_up.step: unknown key warm_up.step; did you mean warm_up.steps?"));
+  EXPECT_THAT(RunVerb("validate", {file, "--unset", "sft.step"}),
+              FailsWith("validate", 64, "--unset sft.step: unknown key sft.step; did you mean sft.steps?"));
 }
 
 TEST(ValidateTest, AKeyOfTheFileThatIsUnreadWithTheCommandLineIsIgnored) {
-  const ProcessResult result = RunVerb("validate", {"configs/quickstart.toml", "--set", "warm_up.steps=0"});
+  const ProcessResult result = RunVerb("validate", {"configs/quickstart.toml", "--set", "sft.steps=0"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err,
             "warning: ignored in configs/quickstart.toml, because nothing reads it with the command line's settings: "
-            "warm_up.prompts_per_step, warm_up.learning_rate\n");
-  EXPECT_EQ(RunVerb("validate",
-                    {"configs/quickstart.toml", "--set", "warm_up.steps=0", "--set", "warm_up.learning_rate=5e-4"})
+            "sft.prompts_per_step, sft.learning_rate\n");
+  EXPECT_EQ(RunVerb("validate", {"configs/quickstart.toml", "--set", "sft.steps=0", "--set", "sft.learning_rate=5e-4"})
                 .exit_code,
             64)
       << "a key that the command line sets must be read";
@@ -109,7 +108,7 @@ TEST(ValidateTest, AKeyOfTheFileThatIsUnreadWithTheCommandLineIsIgnored) {
 
 TEST(ExportTest, TheLastCheckpointIsTheRunsOwnModelByteForByte) {
   const std::string output = UniqueTemporaryPath();
-  const nlohmann::json done = JsonOf("export", {TinyFile(), "--output", output}, 0);
+  const nlohmann::json done = RunForJson("export", {TinyFile(), "--output", output}, 0);
   EXPECT_EQ(done["step"], 2);
   int files = 0;
   for (const auto& file : std::filesystem::directory_iterator(TinyRun() + "/model")) {
@@ -121,8 +120,8 @@ TEST(ExportTest, TheLastCheckpointIsTheRunsOwnModelByteForByte) {
 
 TEST(ExportTest, AnEarlierCheckpointIsAnotherModel) {
   const std::string file = TrainTinyRun({"optimizer.learning_rate=0.5"}) + "/run.h5";
-  const nlohmann::json first = JsonOf("export", {file, "--step", "1", "--output", UniqueTemporaryPath()}, 0);
-  const nlohmann::json last = JsonOf("export", {file, "--output", UniqueTemporaryPath()}, 0);
+  const nlohmann::json first = RunForJson("export", {file, "--step", "1", "--output", UniqueTemporaryPath()}, 0);
+  const nlohmann::json last = RunForJson("export", {file, "--output", UniqueTemporaryPath()}, 0);
   EXPECT_NE(first["weights_sha256"], last["weights_sha256"]);
 }
 
@@ -219,8 +218,8 @@ TEST(ExternalModelTest, ARunThatStartedFromAModelNeedsThatModel) {
     EXPECT_EQ(Contents(exported + "/tokenizer_config.json"), Contents(model + "/tokenizer_config.json"));
   }
   EXPECT_EQ(RunVerb("reproduce", {file, "--model", model, "--quiet"}).exit_code, 0);
-  EXPECT_FALSE(JsonOf("inspect", {file, "--step", "1"}, 0)["completions"][0].contains("text"));
-  EXPECT_TRUE(JsonOf("inspect", {file, "--step", "1", "--model", model}, 0)["completions"][0].contains("text"));
+  EXPECT_FALSE(RunForJson("inspect", {file, "--step", "1"}, 0)["completions"][0].contains("text"));
+  EXPECT_TRUE(RunForJson("inspect", {file, "--step", "1", "--model", model}, 0)["completions"][0].contains("text"));
 
   WriteFile(model, "config.json", Contents(model + "/config.json") + " ");
   const ProcessResult changed = RunVerb("export", {file, "--output", UniqueTemporaryPath(), "--model", model});

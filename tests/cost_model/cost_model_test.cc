@@ -50,7 +50,7 @@ class CountedProducts : public kernels::ProductSubstitute {
 };
 
 // Returns one shape for all steps of a run together, whose sums are exact for terms that are linear in rows.
-rl::SequenceShape ShapeOf(const rl::Config& config, const Outcome& outcome) {
+rl::SequenceShape MakeSequenceShape(const rl::Config& config, const Outcome& outcome) {
   rl::SequenceShape shape = {.generations = static_cast<double>(config.rollout.num_generations)};
   double prompt_tokens = 0, completions = 0, completion_tokens = 0;
   for (const rl::StepRecord& record : outcome.sink.records) {
@@ -70,7 +70,7 @@ rl::SequenceShape ShapeOf(const rl::Config& config, const Outcome& outcome) {
 
 rl::Config TrainingOnly() {
   rl::Config config = SmallRun();
-  config.warm_up.steps = 0;
+  config.sft.steps = 0;
   config.run.steps = 2;
   return config;
 }
@@ -93,9 +93,10 @@ TEST(CostModelTest, OperationsMatchTheFormulas) {
       Outcome outcome;
       CountedProducts counted;
       ASSERT_OK(RunLearner(config, {.ranks = ranks}, &outcome));
-      const double expected = rl::EstimateOperations(decoder, ShapeOf(config, outcome), config.algorithm.num_iterations,
-                                                     config.execution.activation_checkpointing)
-                                  .total();
+      const double expected =
+          rl::EstimateOperations(decoder, MakeSequenceShape(config, outcome), config.algorithm.num_iterations,
+                                 config.execution.activation_checkpointing)
+              .total();
       const double actual = static_cast<double>(counted.operations);
       std::printf("%d ranks: %.4g operations counted, %.4g by the formula\n", ranks, actual, expected);
       EXPECT_LT(std::fabs(actual - expected), 0.05 * expected);

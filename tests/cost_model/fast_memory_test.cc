@@ -42,7 +42,7 @@ double PeakOfRun(const rl::Config& config, int ranks) {
   return 1024.0 * static_cast<double>(usage.ru_maxrss);
 }
 
-rl::MemoryEstimate EstimateOf(const rl::Config& config, int ranks) {
+rl::MemoryEstimate EstimateRunMemory(const rl::Config& config, int ranks) {
   const auto cost = rl::EstimateCompletions(config, ranks, config.execution.threads);
   EXPECT_OK(cost.status());
   return cost->memory;
@@ -63,7 +63,7 @@ void ExpectWithinATenth(int ranks, std::vector<std::string> overrides) {
   overrides.insert(overrides.end(), {"run.reduction=fast", "run.steps=1"});
   ASSERT_OK_AND_ASSIGN(const rl::ResolvedConfig resolved, ReadConfiguration(kWide, {.set = overrides}, ranks, nullptr));
   ASSERT_OK(kernels::InitializeIsa());
-  const double estimated = BytesWithoutLibTorch(EstimateOf(resolved.config, ranks), ranks);
+  const double estimated = BytesWithoutLibTorch(EstimateRunMemory(resolved.config, ranks), ranks);
   const double measured = PeakOfRun(resolved.config, ranks);
   std::printf("%d ranks: measured %.1f MiB, estimated %.1f MiB\n", ranks, measured / 1048576, estimated / 1048576);
   EXPECT_LT(std::fabs(measured - estimated), 0.1 * estimated);

@@ -142,7 +142,7 @@ TEST(PeakMemoryTest, NetworksThatGrowUseThePredictedMemory) {
 // Most of the memory is the keys and values of thoughts that are decoded at once.
 TEST(PeakMemoryTest, SamplingThoughtsUsesThePredictedMemory) {
   const std::vector<std::string> many_thoughts = {"run.steps=2",
-                                                  "warm_up.steps=0",
+                                                  "sft.steps=0",
                                                   "evaluation.every=0",
                                                   "evaluation.on_start=false",
                                                   "quiet_star.anti_theater=false",

@@ -20,7 +20,7 @@ using rl::testing::RunLearner;
 
 rl::Config SmallTraining() {
   rl::Config config = rl::testing::SmallRun();
-  config.warm_up.steps = 0;
+  config.sft.steps = 0;
   config.run.steps = 2;
   return config;
 }
@@ -45,8 +45,8 @@ void ExpectTrafficOfTheFormulas(const rl::Config& config, int ranks) {
   SCOPED_TRACE(ranks);
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {.ranks = ranks}, &outcome));
-  ASSERT_OK_AND_ASSIGN(const rl::Choices choices, rl::ChoicesOf(config));
-  ASSERT_OK_AND_ASSIGN(const models::DecoderConfig decoder, rl::TrainedDecoderOf(config));
+  ASSERT_OK_AND_ASSIGN(const rl::Choices choices, rl::ResolveChoices(config));
+  ASSERT_OK_AND_ASSIGN(const models::DecoderConfig decoder, rl::ReadTrainedDecoderConfig(config));
   const ExchangeTraffic exchange = EstimateExchange(config, models::MakeDecoderLayout(decoder), ranks);
   CollectiveCalls calls = CollectivesOfStep(config, choices);
   calls.to_all = config.run.steps * calls.to_all + kCollectivesOfState;

@@ -16,16 +16,16 @@ std::vector<Trial> TrialsOfOneAxis(const std::vector<int>& levels) {
     Row row = {0, 0, 0, 0, levels[4] - 1};
     for (int value = 0; value < levels[axis]; ++value) {
       row[axis] = value;
-      const Trial trial = TrialOf(row);
-      if (NameOf(trial) != NameOf(BaselineTrial())) trials.push_back(trial);
+      const Trial trial = TrialFromRow(row);
+      if (DescribeTrial(trial) != DescribeTrial(BaselineTrial())) trials.push_back(trial);
     }
   }
   return trials;
 }
 
-std::vector<Trial> TrialsOf(const std::vector<Row>& rows) {
+std::vector<Trial> TrialsFromRows(const std::vector<Row>& rows) {
   std::vector<Trial> trials;
-  for (const Row& row : rows) trials.push_back(TrialOf(row));
+  for (const Row& row : rows) trials.push_back(TrialFromRow(row));
   return trials;
 }
 
@@ -36,7 +36,7 @@ bool HasEveryPair(const TestedWorkload& workload) {
   return workload.name == Workloads().front().name || std::getenv("REPRISE_EVERY_PAIR") != nullptr;
 }
 
-std::vector<Row> PairsOf(const TestedWorkload& workload) {
+std::vector<Row> CoverPairs(const TestedWorkload& workload) {
   std::vector<int> levels = TrialLevels(workload);
   if (HasEveryPair(workload)) return AllPairs(levels);
   const Row most = {levels[0] - 1, 1, 2, 0, 0};
@@ -50,7 +50,7 @@ class DeterminismTest : public ::testing::TestWithParam<TestedWorkload> {
  protected:
   void ExpectSameBytesOfAll(const std::vector<Trial>& trials) {
     for (const Trial& trial : trials) {
-      SCOPED_TRACE(NameOf(trial));
+      SCOPED_TRACE(DescribeTrial(trial));
       ExpectSameBytes(trial, RunTrial(trial, GetParam()), GetParam());
     }
   }
@@ -66,7 +66,9 @@ TEST_P(DeterminismTest, EachAxisAloneGivesTheSameBytes) {
   ExpectSameBytesOfAll(TrialsOfOneAxis(TrialLevels(GetParam())));
 }
 
-TEST_P(DeterminismTest, AnyTwoValuesOfTwoAxesGiveTheSameBytes) { ExpectSameBytesOfAll(TrialsOf(PairsOf(GetParam()))); }
+TEST_P(DeterminismTest, AnyTwoValuesOfTwoAxesGiveTheSameBytes) {
+  ExpectSameBytesOfAll(TrialsFromRows(CoverPairs(GetParam())));
+}
 
 TEST_P(DeterminismTest, AnotherSeedGivesOtherWeights) {
   const TrainedRun run = TrainWith("run.seed=8");

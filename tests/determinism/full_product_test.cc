@@ -8,8 +8,8 @@ namespace {
 
 TEST(FullProductTest, EveryExecutionGivesTheSameBytes) {
   for (const Row& row : FullProduct(TrialLevels())) {
-    const Trial trial = TrialOf(row);
-    SCOPED_TRACE(NameOf(trial));
+    const Trial trial = TrialFromRow(row);
+    SCOPED_TRACE(DescribeTrial(trial));
     ExpectSameBytes(trial, RunTrial(trial));
   }
 }

@@ -76,14 +76,14 @@ TEST(AdaptersTest, AValueHeadIsTrainedWholeBesideThem) {
   // So small an alpha leaves the hidden states, which the head reads, and the samples as they are.
   const auto last_values = [&](const std::string& rate) {
     std::vector<std::string> head_alone = ppo;
-    head_alone.insert(head_alone.end(), {"lora.alpha=1e-6", "warm_up.steps=0", "optimizer.learning_rate=" + rate});
+    head_alone.insert(head_alone.end(), {"lora.alpha=1e-6", "sft.steps=0", "optimizer.learning_rate=" + rate});
     return Metric(Train(kSmallRun, head_alone, {}).directory, 2, "critic/values/mean");
   };
   EXPECT_GT(std::fabs(last_values("0.1") - last_values("1e-30")), 0.1);
 }
 
 TEST(AdaptersTest, AStoppedRunIsResumedToTheSameBytesAndItsExportedAdaptersStartAnother) {
-  const std::vector<std::string> evaluated = With({"evaluation.every=3", "evaluation.on_start=true", "warm_up.steps=0",
+  const std::vector<std::string> evaluated = With({"evaluation.every=3", "evaluation.on_start=true", "sft.steps=0",
                                                    "evaluation.num_prompts=24", "optimizer.learning_rate=1e-2"});
   const TrainedRun whole = Train(kSmallRun, evaluated, {});
   const std::string directory = UniqueTemporaryPath(), other = UniqueTemporaryPath();

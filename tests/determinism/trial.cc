@@ -63,7 +63,7 @@ void ExpectExecutedAs(const Trial& trial, const Counts& counts, bool decodes) {
 
 }  // namespace
 
-std::string NameOf(const Trial& trial) {
+std::string DescribeTrial(const Trial& trial) {
   static constexpr const char* kBatchNames[] = {"whole_shards", "between_groups", "inside_groups"};
   return std::to_string(trial.ranks) + "_ranks_" + std::to_string(trial.threads) + "_threads_" +
          kBatchNames[static_cast<size_t>(trial.batches)] +
@@ -80,7 +80,7 @@ std::vector<int> TrialLevels(const TestedWorkload& workload) {
           isas};
 }
 
-Trial TrialOf(const Row& row) {
+Trial TrialFromRow(const Row& row) {
   return {.ranks = kRanks[row[0]],
           .threads = kThreads[row[1]],
           .batches = kBatches[row[2]],

@@ -26,7 +26,7 @@ struct Trial {
   std::string isa;  // "avx2", "avx512"
 };
 
-std::string NameOf(const Trial& trial);  // "2_ranks_3_threads_inside_groups_few_slots_avx2"
+std::string DescribeTrial(const Trial& trial);  // "2_ranks_3_threads_inside_groups_few_slots_avx2"
 
 // The trial that all others are compared with: one of everything, on the machine's best instruction set.
 Trial BaselineTrial();
@@ -34,7 +34,7 @@ Trial BaselineTrial();
 // Returns the number of values of each axis. Without AVX-512 the last axis has one value, and a line on stdout says so;
 // without decoding, so has the axis of slots.
 std::vector<int> TrialLevels(const TestedWorkload& workload = Workloads().front());
-Trial TrialOf(const Row& row);
+Trial TrialFromRow(const Row& row);
 
 // Trains the workload's trial run with the execution of `trial`.
 TrainedRun RunTrial(const Trial& trial, const TestedWorkload& workload = Workloads().front());

@@ -40,7 +40,7 @@ TEST(WeightsDtypeTest, TheBf16TrainerComputesTheSamplersLogProbabilities) {
   std::ifstream metrics(Train(kBf16, {}, {}).directory + "/metrics.jsonl");
   for (std::string line; std::getline(metrics, line);) {
     const size_t at = line.find(key);
-    if (at == std::string::npos) continue;  // warm-up samples nothing
+    if (at == std::string::npos) continue;  // SFT phase samples nothing
     EXPECT_EQ(std::strtod(line.c_str() + at + key.size(), nullptr), 0.0) << line;
     ++steps;
   }

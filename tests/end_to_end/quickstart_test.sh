@@ -28,8 +28,8 @@ done
 
 metrics=$work/avx2/metrics.jsonl
 first=$(mean "$metrics" 1 1) last=$(mean "$metrics" 381 400)
-echo "mean reward: $first after the warm-up, $last at the end"
-awk -v x="$first" 'BEGIN { exit !(x <= 0.35) }' || fail "reward $first after the warm-up, expected at most 0.35"
+echo "mean reward: $first after the SFT phase, $last at the end"
+awk -v x="$first" 'BEGIN { exit !(x <= 0.35) }' || fail "reward $first after the SFT phase, expected at most 0.35"
 awk -v x="$last" 'BEGIN { exit !(x >= 0.9) }' || fail "reward $last at the end, expected at least 0.9"
 
 verdict=$("$reproduce" "$work/avx2/run.h5" --quiet)

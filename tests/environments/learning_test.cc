@@ -31,23 +31,22 @@ double MeanOfFive(const std::vector<double>& rewards, size_t first) {
 
 // Two random guesses find a number from 1 to 4 with probability 0.44, and the best policy with 0.75.
 TEST(NumberGuessTest, LearnsToUseTheReplies) {
-  const TrainedRun run =
-      Train("configs/number_guess.toml",
-            {"environment.largest=4", "environment.max_turns=2", "rollout.max_completion_length=24", "run.steps=50",
-             "rollout.prompts_per_step=16", "warm_up.steps=40", "execution.threads=1"},
-            {});
+  const TrainedRun run = Train("configs/number_guess.toml",
+                               {"environment.largest=4", "environment.max_turns=2", "rollout.max_completion_length=24",
+                                "run.steps=50", "rollout.prompts_per_step=16", "sft.steps=40", "execution.threads=1"},
+                               {});
   const std::vector<double> rewards = Values(run, "reward");
   ASSERT_EQ(rewards.size(), 50u);
   EXPECT_LT(MeanOfFive(rewards, 0), 0.5);
   EXPECT_GT(MeanOfFive(rewards, 45), 0.6);
 }
 
-// After the warm-up, the policy answers with either of the two things that it saw, one of which was asked for. The test
-// measures it on prompts that were never trained on.
+// After the SFT phase, the policy answers with either of the two things that it saw, one of which was asked for. The
+// test measures it on prompts that were never trained on.
 TEST(GridNavigationTest, LearnsWhichThingWasAskedFor) {
   const TrainedRun run =
       Train("configs/multi_turn_rloo.toml",
-            {"warm_up.steps=200", "warm_up.prompts_per_step=16", "run.steps=50", "rollout.prompts_per_step=8",
+            {"sft.steps=200", "sft.prompts_per_step=16", "run.steps=50", "rollout.prompts_per_step=8",
              "evaluation.every=50", "evaluation.num_prompts=48", "execution.threads=1"},
             {});
   const std::vector<double> before = Values(run, "eval_start_mean@4"), after = Values(run, "eval_mean@4");

@@ -37,7 +37,7 @@ Execution CrashingInEvaluations(int ranks = 1, const std::string& fault = "crash
 }
 
 // Returns the step's own eval_ metrics from a line of metrics.jsonl or of `evaluate --json`.
-nlohmann::json EvaluationOf(const nlohmann::json& reported) {
+nlohmann::json ExtractEvaluation(const nlohmann::json& reported) {
   nlohmann::json metrics;
   for (const auto& [name, value] : reported.items()) {
     const bool is_of_the_best = name.starts_with("eval_best") || name == "eval_no_improvement";
@@ -135,7 +135,7 @@ TEST(OutsideEvaluationTest, AProcessMayReturnNoScoreForAProblem) {
   const ProcessResult evaluated =
       RunProgramOnRanks(Failing("absent", 2), {"pipelines/evaluate", run.file(), "--json", "--quiet", "--step", "2"});
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
-  EXPECT_EQ(EvaluationOf(nlohmann::json::parse(evaluated.out)), EvaluationOf(MetricsOfStep(run, 2)));
+  EXPECT_EQ(ExtractEvaluation(nlohmann::json::parse(evaluated.out)), ExtractEvaluation(MetricsOfStep(run, 2)));
 }
 
 TEST(OutsideEvaluationTest, AKilledRunIsResumedToTheSameBytes) {
@@ -170,13 +170,13 @@ TEST(OutsideEvaluationTest, EvaluateUsesStoredRepliesToTheSameRequestsAndCallsTh
     return RunProgramOnRanks(execution, argv);
   };
   const Execution without = Failing("absent", 2);
-  const nlohmann::json reported = EvaluationOf(MetricsOfStep(Baseline(), 2));
+  const nlohmann::json reported = ExtractEvaluation(MetricsOfStep(Baseline(), 2));
   const ProcessResult stored = evaluate(without, {});
   ASSERT_EQ(stored.exit_code, 0) << stored.err;
-  EXPECT_EQ(EvaluationOf(nlohmann::json::parse(stored.out)), reported);
+  EXPECT_EQ(ExtractEvaluation(nlohmann::json::parse(stored.out)), reported);
   const ProcessResult asked = evaluate({}, {"--process-command", "exec python3 tests/environments/outside.py"});
   ASSERT_EQ(asked.exit_code, 0) << asked.err;
-  EXPECT_EQ(EvaluationOf(nlohmann::json::parse(asked.out)), reported);
+  EXPECT_EQ(ExtractEvaluation(nlohmann::json::parse(asked.out)), reported);
   const ProcessResult unasked = evaluate({}, {"--samples", "3"});
   EXPECT_EQ(unasked.exit_code, 64) << "the command in the file was executed";
   EXPECT_THAT(unasked.err, HasSubstr("--process-command CMD; the command in the file is not executed; it is \"exec "
@@ -188,7 +188,7 @@ TEST(OutsideEvaluationTest, EvaluateUsesStoredRepliesToTheSameRequestsAndCallsTh
 }
 
 // A file with valid digests whose stored replies are to other tokens than its weights generate.
-TEST(OutsideEvaluationTest, EvaluateRefusesStoredRepliesToOtherRequests) {
+TEST(OutsideEvaluationTest, EvaluateRejectsStoredRepliesToOtherRequests) {
   const auto edited = RewriteRun(Contents(Baseline().file()), [](auto& streams) {
     StreamTable& replies = streams.at("evaluation_replies");
     const auto& columns = replies.schema().columns;

@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, OutsideFaultsTest,
                                                  "standard output is for replies alone"}),
                          [](const auto& info) { return info.param.name; });
 
-// Three steps of warm-up and two of training, before segments of 16 steps are full and without a state.
+// Three steps of SFT phase and two of training, before segments of 16 steps are full and without a state.
 TEST(OutsideFaultsTest, TheStepsBeforeTheErrorAreStoredReproducedAndResumedFrom) {
   const std::string whole = UniqueTemporaryPath();
   ASSERT_EQ(RunProgramOnRanks({}, {"pipelines/train", kOutsideRun, "--output", whole, "--quiet"}).exit_code, 0);
@@ -69,8 +69,8 @@ TEST(OutsideFaultsTest, TheStepsBeforeTheErrorAreStoredReproducedAndResumedFrom)
 
 TEST(OutsideFaultsTest, ARunThatFailsInItsFirstStepHasNothingToReproduceAndIsResumed) {
   const std::string run = UniqueTemporaryPath();
-  const std::vector<std::string> train = {"pipelines/train", kOutsideRun, "--output",       run,
-                                          "--quiet",         "--set",     "warm_up.steps=0"};
+  const std::vector<std::string> train = {"pipelines/train", kOutsideRun, "--output",   run,
+                                          "--quiet",         "--set",     "sft.steps=0"};
   Execution failing = Failing("garbage");
   failing.variables["REPRISE_TEST_FAULT_STEP"] = "1";
   const ProcessResult failed = RunProgramOnRanks(failing, train);

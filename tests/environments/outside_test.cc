@@ -101,7 +101,7 @@ TEST(OutsideTest, NoVerbExecutesTheCommandOfAFile) {
   EXPECT_FALSE(std::filesystem::exists(mark));
 }
 
-TEST(OutsideTest, TheOptionForTheCommandIsRefusedForARunWithoutAProcess) {
+TEST(OutsideTest, TheOptionForTheCommandIsRejectedForARunWithoutAProcess) {
   const TrainedRun run = Train("tests/determinism/small.toml", {}, {});
   const ProcessResult refused = RunProgramOnRanks(
       {}, {"pipelines/reproduce", run.file(), "--quiet", "--mode", "regenerate", "--process-command", "cat"});
@@ -159,9 +159,9 @@ for line in sys.stdin:
                                          "data.min_length=1",
                                          "data.max_length=5",
                                          "data.alphabet_size=8",
-                                         "warm_up.steps=0",
-                                         "warm_up.prompts_per_step=64",
-                                         "warm_up.learning_rate=1e-3",
+                                         "sft.steps=0",
+                                         "sft.prompts_per_step=64",
+                                         "sft.learning_rate=1e-3",
                                          "process.command=\"" + command + "\"",
                                          "algorithm.reward=\"process\"",
                                          "evaluation.every=2",

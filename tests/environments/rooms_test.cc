@@ -19,15 +19,15 @@ namespace {
 
 constexpr char kRoomsRun[] = "tests/environments/rooms.toml";
 
-// Returns the directory of the model after the warm-up, which is trained once for all tests.
+// Returns the directory of the model after the SFT phase, which is trained once for all tests.
 const std::string& WarmedModel() {
   static const auto* const model = new std::string(Train(kRoomsRun, {"run.steps=0"}, {}).directory + "/model");
   return *model;
 }
 
 std::vector<std::string> With(std::vector<std::string> more) {
-  more.insert(more.begin(), {"model.path=\"" + WarmedModel() + "\"", "warm_up.steps=0", "warm_up.prompts_per_step=64",
-                             "warm_up.learning_rate=1e-3"});
+  more.insert(more.begin(), {"model.path=\"" + WarmedModel() + "\"", "sft.steps=0", "sft.prompts_per_step=64",
+                             "sft.learning_rate=1e-3"});
   return more;
 }
 

@@ -28,7 +28,7 @@ TEST(FastReductionTest, TrainsOnRanksAndThreads) {
   EXPECT_EQ(run.counts.buckets, 0);  // MPI sums the gradients
 }
 
-TEST(FastReductionTest, ReproduceIsRefused) {
+TEST(FastReductionTest, ReproduceIsRejected) {
   const ProcessResult result = RunProgramOnRanks({}, {"pipelines/reproduce", FastRun().file()});
   EXPECT_EQ(result.exit_code, 64);
   EXPECT_THAT(result.err, HasSubstr("was made with run.reduction = \"fast\""));
@@ -42,7 +42,7 @@ TEST(FastReductionTest, InspectAndCompareReportIt) {
   EXPECT_THAT(compared.err, HasSubstr("A was made with run.reduction = \"fast\""));
 }
 
-TEST(FastReductionTest, ResumeIsRefused) {
+TEST(FastReductionTest, ResumeIsRejected) {
   const ProcessResult result = RunProgramOnRanks(
       {}, {"pipelines/train", kSmall, "--output", FastRun().directory, "--resume", "--set", "run.reduction=fast"});
   EXPECT_EQ(result.exit_code, 64);

@@ -12,7 +12,7 @@ namespace {
 class AllFailingCallsTest : public ::testing::TestWithParam<CallFault> {};
 
 std::vector<int64_t> AllCalls(Begin begin) {
-  std::vector<int64_t> calls(CallsOf(begin).size());
+  std::vector<int64_t> calls(RecordFileCalls(begin).size());
   std::iota(calls.begin(), calls.end(), int64_t{0});
   EXPECT_GT(calls.size(), 500u);
   return calls;

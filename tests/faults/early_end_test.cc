@@ -14,12 +14,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kWarmUp = 3, kEnd = 6;
+constexpr int kSft = 3, kEnd = 6;
 
 // At learning rate 0 the evaluation of step 2 remains the best one, so early stopping is triggered at step 6.
 const SmallRunOptions& EndsEarly() {
   static const auto* const options = new SmallRunOptions{.flags = {"--set", "run.steps=20",
-                                                                   "--set", "warm_up.steps=" + std::to_string(kWarmUp),
+                                                                   "--set", "sft.steps=" + std::to_string(kSft),
                                                                    "--set", "optimizer.learning_rate=0.0",
                                                                    "--set", "evaluation.every=2",
                                                                    "--set", "evaluation.num_prompts=5",
@@ -39,7 +39,7 @@ const SmallRun& Undisturbed() {
 TEST(EarlyEndTest, KilledBeforeOrWithinEachCommit) {
   ASSERT_EQ(Undisturbed().process.exit_code, 0) << Undisturbed().process.err;
   // The journal's first two entries are the reference to its parent and the header.
-  for (int64_t entry = 0; entry < 2 + kWarmUp + kEnd; ++entry) {
+  for (int64_t entry = 0; entry < 2 + kSft + kEnd; ++entry) {
     Injection kill = KillAt(entry, /*torn=*/entry % 2 != 0);
     kill.match = "write journal.";
     ExpectSurvives(kill, EndsEarly(), Undisturbed(), static_cast<int>(entry % 3) + 1);

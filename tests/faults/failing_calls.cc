@@ -79,13 +79,13 @@ std::vector<CallFault> CallFaults() {
           {"ShortTransfer", "short", 0, /*is_transient=*/true}};
 }
 
-const std::vector<LoggedCall>& CallsOf(Begin begin) {
+const std::vector<LoggedCall>& RecordFileCalls(Begin begin) {
   static const auto* const calls = new std::vector<LoggedCall>(Run(Begin::kTakenUp, {}).calls);
   return begin == Begin::kAfresh ? UndisturbedRun().calls : *calls;
 }
 
 void ExpectEveryFailureIsHandled(Begin begin, const CallFault& fault, const std::vector<int64_t>& calls) {
-  const std::vector<LoggedCall>& log = CallsOf(begin);
+  const std::vector<LoggedCall>& log = RecordFileCalls(begin);
   int succeeded = 0, failed = 0;
   for (const int64_t number : calls) {
     const auto place = static_cast<size_t>(number);

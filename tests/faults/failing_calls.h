@@ -23,7 +23,7 @@ std::vector<CallFault> CallFaults();
 enum class Begin { kAfresh, kTakenUp };
 
 // Returns the file calls that such a run makes.
-const std::vector<LoggedCall>& CallsOf(Begin begin);
+const std::vector<LoggedCall>& RecordFileCalls(Begin begin);
 
 // Trains the small run once for each of the calls, and makes that call fail. Fails the test unless each time either
 //   the program exits with 0, and has written the bytes and printed the digests of the undisturbed run; or

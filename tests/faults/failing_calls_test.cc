@@ -14,7 +14,7 @@ class FailingCallsTest : public ::testing::TestWithParam<CallFault> {};
 // Returns every `stride`-th of the representative calls. The faults start at different calls. all_failing_calls_test
 // (slow) has all of them.
 std::vector<int64_t> PartOfCalls(Begin begin, const CallFault& fault, size_t stride) {
-  const std::vector<int64_t> calls = RepresentativeCalls(CallsOf(begin));
+  const std::vector<int64_t> calls = RepresentativeCalls(RecordFileCalls(begin));
   EXPECT_GT(calls.size(), 100u);
   std::vector<int64_t> part;
   const std::vector<CallFault> faults = CallFaults();

@@ -17,8 +17,8 @@ std::set<std::string> WatchdogFilesIn(const std::string& directory, const std::s
   return paths;
 }
 
-std::optional<pid_t> ProcessOf(const std::string& directory, int rank,
-                               const std::function<bool(const RunPhase&)>& is_there) {
+std::optional<pid_t> FindProcess(const std::string& directory, int rank,
+                                 const std::function<bool(const RunPhase&)>& is_there) {
   for (int attempts = 0; attempts < 3000; ++attempts) {
     for (const std::string& file : WatchdogFilesIn(directory, ".rank" + std::to_string(rank))) {
       const std::optional<Heartbeat> heartbeat = DecodeHeartbeat(Contents(file));

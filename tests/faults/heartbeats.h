@@ -18,8 +18,8 @@ std::set<std::string> WatchdogFilesIn(const std::string& directory, const std::s
 
 // Returns the process of a rank as its heartbeat names it, once is_there(what the rank does) is true; nothing if it is
 // not within 30 seconds.
-std::optional<pid_t> ProcessOf(const std::string& directory, int rank,
-                               const std::function<bool(const RunPhase&)>& is_there);
+std::optional<pid_t> FindProcess(const std::string& directory, int rank,
+                                 const std::function<bool(const RunPhase&)>& is_there);
 
 }  // namespace reprise::testing
 

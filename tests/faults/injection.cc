@@ -19,7 +19,7 @@ std::string WithoutTemporaryNumbers(const std::string& path) {
 
 }  // namespace
 
-std::map<std::string, std::string> EnvironmentOf(const Injection& injection) {
+std::map<std::string, std::string> EnvironmentVariables(const Injection& injection) {
   std::map<std::string, std::string> variables = {
       {"LD_PRELOAD", std::filesystem::absolute(kShim).string()},
       {"FAULT_SHIM_DIRECTORY", injection.directory},

@@ -22,7 +22,7 @@ struct Injection {
 };
 
 // Returns the environment variables of a program with the injection.
-std::map<std::string, std::string> EnvironmentOf(const Injection& injection);
+std::map<std::string, std::string> EnvironmentVariables(const Injection& injection);
 
 // A call that a program made. Entry i of the log is call i.
 struct LoggedCall {

@@ -63,14 +63,14 @@ TEST_P(KillTest, OfAResumedRun) {
 
 FOR_EACH_WORKLOAD(KillTest);
 
-// The numbers of steps that its warm-up did not take are missing from the run.
-TEST(KilledRunTest, OfARunWhoseWarmUpConverged) {
+// The numbers of steps that its SFT phase did not take are missing from the run.
+TEST(KilledRunTest, OfARunWhoseSftConverged) {
   const SmallRunOptions options = {
-      .flags = {"--set", "warm_up.steps=40", "--set", "warm_up.learning_rate=0.05", "--set",
+      .flags = {"--set", "sft.steps=40", "--set", "sft.learning_rate=0.05", "--set",
                 "quiet_star.baking_convergence=0.01", "--set", "quiet_star.baking_window=2"},
       .config = "tests/workloads/quick_quiet_star.toml"};
   const SmallRun undisturbed = TrainSmallRun({}, options);
-  EXPECT_THAT(Contents(undisturbed.directory + "/metrics.jsonl"), ::testing::HasSubstr("warm_up/steps_not_taken"));
+  EXPECT_THAT(Contents(undisturbed.directory + "/metrics.jsonl"), ::testing::HasSubstr("sft/steps_not_taken"));
   const std::vector<KillPoint> points = KillPoints(undisturbed.calls, RepresentativeCalls(undisturbed.calls));
   for (size_t i = 0; i < points.size(); i += 24) {
     ExpectSurvives(KillAt(points[i].call, points[i].torn), options, undisturbed);

@@ -22,7 +22,7 @@ struct Plan {
   int kills = 0, steps = 0;
 };
 
-Plan PlanOf(const TestedWorkload& workload) {
+Plan MakePlan(const TestedWorkload& workload) {
   const char* const asked = std::getenv("REPRISE_KILLS");
   const int kills = asked != nullptr ? std::atoi(asked) : 4;
   return {kills, kills * (workload.name == "morphogenesis" ? 20 : 80)};
@@ -55,7 +55,7 @@ TimedRun TrainUndisturbed(const SmallRunOptions& options) {
 
 // Returns a moment between half of a process's start time and, after it, two thirds of the duration of the run divided
 // by the number of kills, both as measured on this machine: the run must not end before its last kill.
-int MomentOf(int kill, int kills, int64_t start_ms, int64_t run_ms) {
+int ChooseKillTime(int kill, int kills, int64_t start_ms, int64_t run_ms) {
   const int64_t earliest = start_ms / 2, latest = start_ms + run_ms * 2 / (3 * kills);
   return static_cast<int>(earliest +
                           static_cast<int64_t>(Random(kill, 1, static_cast<uint64_t>(latest - earliest + 1))));
@@ -64,7 +64,7 @@ int MomentOf(int kill, int kills, int64_t start_ms, int64_t run_ms) {
 class RandomKillsTest : public ::testing::TestWithParam<TestedWorkload> {};
 
 TEST_P(RandomKillsTest, OnOneToFourRanks) {
-  const Plan plan = PlanOf(GetParam());
+  const Plan plan = MakePlan(GetParam());
   const auto long_run = [&](int ranks) { return LongRun(GetParam(), ranks, plan.steps); };
   const TimedRun undisturbed = TrainUndisturbed(long_run(1));
   // The start time of one process, and of one of several; mpirun takes about half of the latter before it starts them.
@@ -77,7 +77,8 @@ TEST_P(RandomKillsTest, OnOneToFourRanks) {
     Injection injection = {.signal = SIGKILL};
     // mpirun itself is not killed, so that it ends the other ranks.
     if (ranks > 1) injection.rank = static_cast<int>(Random(kill, 0, static_cast<uint64_t>(ranks)));
-    injection.signal_after_ms = MomentOf(kill, plan.kills, ranks > 1 ? start_together : start_alone, undisturbed.ms);
+    injection.signal_after_ms =
+        ChooseKillTime(kill, plan.kills, ranks > 1 ? start_together : start_alone, undisturbed.ms);
     const SmallRun run =
         directory.empty() ? TrainSmallRun(injection, long_run(ranks)) : Resume(directory, long_run(ranks), injection);
     directory = run.directory;

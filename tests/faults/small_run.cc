@@ -31,7 +31,7 @@ StartedSmallRun StartSmallRun(Injection injection, const SmallRunOptions& option
     arguments.insert(arguments.begin(), {"/bin/sh", "-c", "exec \"$0\" \"$@\" " + options.redirections});
   }
   arguments.insert(arguments.end(), options.flags.begin(), options.flags.end());
-  std::map<std::string, std::string> variables = EnvironmentOf(injection);
+  std::map<std::string, std::string> variables = EnvironmentVariables(injection);
   variables.insert(options.variables.begin(), options.variables.end());
   run.process = StartProgramOnRanks({.ranks = options.ranks, .variables = variables}, arguments);
   return run;

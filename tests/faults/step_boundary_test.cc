@@ -12,7 +12,7 @@
 namespace reprise::testing {
 namespace {
 
-constexpr int kWarmUp = 4;
+constexpr int kSft = 4;
 
 int Steps() {
   const char* const asked = std::getenv("REPRISE_STEPS");
@@ -21,10 +21,9 @@ int Steps() {
 
 // Each step is a commit of its own, and every third step saves a state.
 const SmallRunOptions& AllSteps() {
-  static const auto* const options =
-      new SmallRunOptions{.flags = {"--set", "run.steps=" + std::to_string(Steps()), "--set",
-                                    "warm_up.steps=" + std::to_string(kWarmUp), "--set", "artifact.checkpoint_every=5",
-                                    "--set", "execution.commit_every=1", "--set", "execution.save_every=3"}};
+  static const auto* const options = new SmallRunOptions{
+      .flags = {"--set", "run.steps=" + std::to_string(Steps()), "--set", "sft.steps=" + std::to_string(kSft), "--set",
+                "artifact.checkpoint_every=5", "--set", "execution.commit_every=1", "--set", "execution.save_every=3"}};
   return *options;
 }
 
@@ -39,7 +38,7 @@ int RanksAfter(int64_t number) { return static_cast<int>(number % 4) + 1; }
 TEST(StepBoundaryTest, KilledBeforeOrWithinEachCommit) {
   ASSERT_EQ(Undisturbed().process.exit_code, 0) << Undisturbed().process.err;
   // The journal's first two entries are the reference to its parent and the header.
-  for (int64_t entry = 0; entry < 2 + kWarmUp + Steps(); ++entry) {
+  for (int64_t entry = 0; entry < 2 + kSft + Steps(); ++entry) {
     Injection kill = KillAt(entry, /*torn=*/entry % 2 != 0);
     kill.match = "write journal.";
     ExpectSurvives(kill, AllSteps(), Undisturbed(), RanksAfter(entry));
@@ -76,10 +75,10 @@ SmallRunOptions With(SmallRunOptions options, const std::vector<std::string>& ov
 // A step is committed before its checkpoint: the last step may have none yet. A run that is stopped when it is resumed
 // gets it.
 TEST(StepBoundaryTest, WhatAKilledRunHasCommittedIsReproducedAlsoOnceItIsStopped) {
-  constexpr int kCommitted = 2 + 3 + 6;  // entries of the journal: the first two, the warm-up, training
+  constexpr int kCommitted = 2 + 3 + 6;  // entries of the journal: the first two, the SFT phase, training
   for (const std::string keep : {"0", "1"}) {
     const SmallRunOptions options =
-        With(AllSteps(), {"warm_up.steps=3", "artifact.checkpoint_every=2", "artifact.keep_checkpoints=" + keep});
+        With(AllSteps(), {"sft.steps=3", "artifact.checkpoint_every=2", "artifact.keep_checkpoints=" + keep});
     for (int64_t entry = 3; entry < kCommitted; ++entry) {
       const std::string what = "keeping " + keep + ", killed at entry " + std::to_string(entry);
       Injection kill = KillAt(entry, /*torn=*/false);
@@ -99,7 +98,7 @@ TEST(StepBoundaryTest, WhatAKilledRunHasCommittedIsReproducedAlsoOnceItIsStopped
 
 // The last checkpoint of the shorter run, which the longer one does not make, has displaced an older one.
 TEST(StepBoundaryTest, AnExtendedRunIsReproducedWhereverItIsKilledOrStopped) {
-  const std::vector<std::string> overrides = {"warm_up.steps=0", "artifact.checkpoint_every=4",
+  const std::vector<std::string> overrides = {"sft.steps=0", "artifact.checkpoint_every=4",
                                               "artifact.keep_checkpoints=1", "optimizer.schedule=constant"};
   for (const std::string every : {"0", "1"}) {  // with evaluations, all steps are executed again
     SmallRunOptions shorter = With(AllSteps(), overrides);

@@ -121,7 +121,8 @@ TEST(SweepTeamsTest, AKilledRankEndsTheProgramAndTheNextOneGoesOn) {
     const std::string directory = UniqueTemporaryPath();
     const Injection kill = {
         .directory = directory, .fault = "signal", .call = call, .signal = SIGKILL, .match = kCall, .rank = 2};
-    const ProcessResult killed = Sweep(directory, {.ranks = 4, .variables = EnvironmentOf(kill)}, {"--teams", teams});
+    const ProcessResult killed =
+        Sweep(directory, {.ranks = 4, .variables = EnvironmentVariables(kill)}, {"--teams", teams});
     EXPECT_EQ(killed.exit_code, 128 + SIGKILL) << killed.err;
     EXPECT_TRUE(TableIn(directory).empty());
     const auto finished = FinishedTrials(directory);
@@ -142,7 +143,7 @@ int StartUntilDone(const std::string& directory, const Execution& execution, con
   Injection kill = {.directory = directory, .fault = "signal", .call = 0, .signal = SIGKILL};
   kill.match = std::string(kCulprit) + "/journal";
   Execution with_kill = execution;
-  with_kill.variables = EnvironmentOf(kill);
+  with_kill.variables = EnvironmentVariables(kill);
   for (int deaths = 0; deaths < 12; ++deaths) {
     const ProcessResult result = Sweep(directory, with_kill, flags);
     if (result.exit_code == 0) {
@@ -190,7 +191,7 @@ TEST(SweepTeamsTest, StopsInOrderAreNoLostAttempts) {
   const Injection stop = {
       .directory = directory, .fault = "signal", .call = 0, .signal = SIGTERM, .match = first + "/attempts.log"};
   for (int starts = 0; starts < 4; ++starts) {
-    const ProcessResult stopped = Sweep(directory, {.variables = EnvironmentOf(stop)});
+    const ProcessResult stopped = Sweep(directory, {.variables = EnvironmentVariables(stop)});
     EXPECT_EQ(stopped.exit_code, 75) << stopped.err;
   }
   const std::vector<std::string> log = absl::StrSplit(Contents(directory + "/" + first + "/attempts.log"), '\n');
@@ -205,9 +206,9 @@ TEST(SweepTeamsTest, ARankThatIsStoppedIsNoticedByOtherTeams) {
   const Injection stop = {
       .directory = directory, .fault = "signal", .call = 3, .signal = SIGSTOP, .match = kCall, .rank = 1};
   const std::vector<std::string> flags = {"--teams", "1", "--set", "execution.watchdog_seconds=2"};
-  const ProcessResult stopped = WaitFor(
-      StartProgramOnRanks({.ranks = 3, .variables = EnvironmentOf(stop)}, Arguments(TwelveTrials(), directory, flags)),
-      120);
+  const ProcessResult stopped = WaitFor(StartProgramOnRanks({.ranks = 3, .variables = EnvironmentVariables(stop)},
+                                                            Arguments(TwelveTrials(), directory, flags)),
+                                        120);
   EXPECT_EQ(stopped.exit_code, 75) << stopped.err;
   EXPECT_THAT(stopped.err, HasSubstr("reprise: error: the watchdog ended the sweep: rank 1 "));
   EXPECT_THAT(stopped.err, HasSubstr(" is stopped"));
@@ -225,7 +226,7 @@ TEST(SweepTeamsTest, ARankThatIsStoppedOutsideOfTrialsIsNoticed) {
   const auto stopped = [&](const std::string& call, int rank, const std::vector<std::string>& arguments) {
     const Injection stop = {
         .directory = directory, .fault = "signal", .call = 0, .signal = SIGSTOP, .match = call, .rank = rank};
-    return WaitFor(StartProgramOnRanks({.ranks = 2, .variables = EnvironmentOf(stop)}, arguments), 90);
+    return WaitFor(StartProgramOnRanks({.ranks = 2, .variables = EnvironmentVariables(stop)}, arguments), 90);
   };
   const std::vector<std::string> limit = {"--set", "execution.watchdog_seconds=2"};
   const ProcessResult sweep = stopped("write sweep.md", 0, Arguments(TwelveTrials(), directory, limit));
@@ -251,7 +252,7 @@ TEST(SweepTeamsTest, ARankThatIsStoppedWhileTheConfigurationsAreReadIsNoticed) {
                           .rank = 1};
   const std::string directory = UniqueTemporaryPath();
   const ProcessResult stopped =
-      WaitFor(StartProgramOnRanks({.ranks = 2, .variables = EnvironmentOf(stop)},
+      WaitFor(StartProgramOnRanks({.ranks = 2, .variables = EnvironmentVariables(stop)},
                                   Arguments(TwelveTrials(), directory, {"--set", "execution.watchdog_seconds=0.1"})),
               60);
   EXPECT_EQ(stopped.exit_code, 75) << stopped.err;
@@ -266,7 +267,7 @@ TEST(SweepTeamsTest, TheWatchdogOfATrialAdvisesToStartTheSweepAgain) {
   const Injection stop = {
       .directory = directory, .fault = "signal", .call = 5, .signal = SIGSTOP, .match = kCall, .rank = 0};
   const ProcessResult stopped =
-      WaitFor(StartProgramOnRanks({.ranks = 2, .variables = EnvironmentOf(stop)},
+      WaitFor(StartProgramOnRanks({.ranks = 2, .variables = EnvironmentVariables(stop)},
                                   Arguments(TwelveTrials(), directory, {"--set", "execution.watchdog_seconds=2"})),
               60);
   EXPECT_EQ(stopped.exit_code, 75) << stopped.err;
@@ -283,7 +284,7 @@ TEST(SweepTeamsTest, TasksOfAJobArrayShareTheTrialsAndTheLastWritesTheTable) {
   // At the same time; the first is killed in its second trial, and started again after the others.
   const Injection kill = {.directory = directory, .fault = "signal", .call = 9, .signal = SIGKILL, .match = kCall};
   const StartedProcess first =
-      StartProgramOnRanks({.variables = EnvironmentOf(kill)}, Arguments(TwelveTrials(), directory, task(0)));
+      StartProgramOnRanks({.variables = EnvironmentVariables(kill)}, Arguments(TwelveTrials(), directory, task(0)));
   const StartedProcess second = StartProgramOnRanks({.ranks = 2}, Arguments(TwelveTrials(), directory, task(1)));
   const StartedProcess third = StartProgramOnRanks({}, Arguments(TwelveTrials(), directory, task(2)));
   EXPECT_EQ(WaitFor(first).exit_code, 128 + SIGKILL);

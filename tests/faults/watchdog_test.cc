@@ -38,7 +38,7 @@ double SecondsSince(Clock::time_point begin) { return std::chrono::duration<doub
 
 void Sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
-double NumberOf(const char* variable, double missing) {
+double ReadEnvironmentNumber(const char* variable, double missing) {
   const char* const text = std::getenv(variable);
   return text == nullptr ? missing : std::atof(text);
 }
@@ -67,7 +67,7 @@ StartedSmallRun StartLongRun(int ranks, double seconds, const std::string& statu
 // Returns the process of a rank once the run has made enough steps for its limits to be the ordinary ones, and the
 // rank's heartbeat names a step: the watchdog names the phase of the last heartbeat.
 std::optional<pid_t> ProcessAfterSteps(const StartedSmallRun& run, int rank) {
-  return ProcessOf(run.directory, rank, [&](const RunPhase& phase) {
+  return FindProcess(run.directory, rank, [&](const RunPhase& phase) {
     std::error_code missing;
     return phase.kind == RunPhase::kStep &&
            std::filesystem::file_size(run.directory + "/metrics.jsonl", missing) > 60 * 1000 && !missing;
@@ -139,8 +139,8 @@ Outcome Try(const Kind& kind, int rank, double seconds, double wait) {
 
 TEST(WatchdogTest, EndsTheJobWithinItsLimitsWhateverHappensToARank) {
   if (kHasThreadSanitizer) GTEST_SKIP() << "no signal would make a rank hang";
-  const int trials = static_cast<int>(NumberOf("REPRISE_WATCHDOG_TRIALS", 1));
-  const double seconds = NumberOf("REPRISE_WATCHDOG_SECONDS", 4);
+  const int trials = static_cast<int>(ReadEnvironmentNumber("REPRISE_WATCHDOG_TRIALS", 1));
+  const double seconds = ReadEnvironmentNumber("REPRISE_WATCHDOG_SECONDS", 4);
   std::printf("execution.watchdog_seconds = %g, %d ranks, %d trials of each kind; seconds to the end of the job\n",
               seconds, kRanks, trials);
   std::printf("%-28s %8s %8s %8s %16s %9s\n", "a rank is", "least", "median", "most", "longest limit", "reported");

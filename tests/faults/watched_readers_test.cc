@@ -66,10 +66,10 @@ void ExpectEnds(const Verb& verb, int signal) {
   std::vector<std::string> arguments = {"pipelines/" + verb.name, directory + "/run.h5", "--set",
                                         "execution.watchdog_seconds=2"};
   arguments.insert(arguments.end(), verb.flags.begin(), verb.flags.end());
-  std::map<std::string, std::string> variables = EnvironmentOf({.directory = UniqueTemporaryPath()});
+  std::map<std::string, std::string> variables = EnvironmentVariables({.directory = UniqueTemporaryPath()});
   variables.insert({{"FAULT_SHIM_HANGS", "1"}, {"REPRISE_STATUS_FILE", status_file}});
   const StartedProcess process = StartProgramOnRanks({.ranks = kRanks, .variables = variables}, arguments);
-  const std::optional<pid_t> rank = ProcessOf(directory, 1, verb.is_there);
+  const std::optional<pid_t> rank = FindProcess(directory, 1, verb.is_there);
   EXPECT_TRUE(rank.has_value());
   if (rank) kill(*rank, signal);
   const ProcessResult result = WaitFor(process, rank ? 60 : 0);

@@ -65,7 +65,7 @@ bool IsPath(absl::string_view path) {
 }
 
 // Returns the arrays that the bytes describe: each line "TYPE DIMENSIONS PATH" is an array of zeros.
-std::vector<internal::ArrayInfo> ArraysOf(absl::string_view bytes) {
+std::vector<internal::ArrayInfo> ParseArrays(absl::string_view bytes) {
   constexpr int64_t kMostBytes = 1 << 16;
   std::vector<internal::ArrayInfo> arrays;
   for (const absl::string_view line : absl::StrSplit(bytes, '\n')) {
@@ -80,7 +80,7 @@ std::vector<internal::ArrayInfo> ArraysOf(absl::string_view bytes) {
 
 // A container of the described arrays must be refused when it is encoded, or be parsed to the same arrays.
 void RunWrittenContainer(absl::string_view bytes) {
-  std::vector<internal::ArrayInfo> arrays = ArraysOf(bytes);
+  std::vector<internal::ArrayInfo> arrays = ParseArrays(bytes);
   std::vector<internal::ArraySource> sources;
   for (const internal::ArrayInfo& array : arrays) {
     sources.push_back(internal::OwningSourceOf(array, std::string(static_cast<size_t>(array.bytes()), '\0')));

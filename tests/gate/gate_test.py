@@ -104,7 +104,7 @@ class GateTest(unittest.TestCase):
         limits = (self.root / "limits").read_text(encoding="utf-8").splitlines()
         self.assertEqual((limits[0], limits[-1]), ("  ", "avx2 AVX AVX2"))
 
-    def test_a_loaded_machine_is_refused_before_anything_runs(self) -> None:
+    def test_a_loaded_machine_is_rejected_before_anything_runs(self) -> None:
         self.write_program("ours", "1.00")
         self.write_gate("./ours", "at_most = 0.6")
         self.write("proc/loadavg", BUSY)

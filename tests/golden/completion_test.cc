@@ -21,7 +21,7 @@ constexpr double kToken = 1e-5;
 // A prompt and its completion, of each row of completion_ids.
 struct Pairs {
   explicit Pairs(const Vectors& vectors) {
-    const int64_t rows = vectors.ShapeOf("completion_ids")[0];
+    const int64_t rows = vectors.FindShape("completion_ids")[0];
     const size_t length = static_cast<size_t>(vectors.Integers("completion_prompt_len")[0]);
     for (int64_t row = 0; row < rows; ++row) {
       const std::vector<int32_t> tokens = vectors.Tokens("completion_ids", row);
@@ -94,7 +94,7 @@ LogProbs CachedLogProbs(const models::Model& model, const Pairs& pairs, float te
 void CompareCompletions(const Vectors& vectors, const std::string& kind, const std::string& name, size_t row,
                         const std::vector<float>& ours, Errors* errors) {
   const std::vector<double> golden = vectors.Doubles(name);
-  const size_t columns = static_cast<size_t>(vectors.ShapeOf(name)[1]);
+  const size_t columns = static_cast<size_t>(vectors.FindShape(name)[1]);
   for (size_t t = 0; t < ours.size(); ++t) {
     errors->Compare(kind, ours[t], golden[row * columns + t], kToken, absl::StrCat(name, "[", row, ",", t, "]"));
   }

@@ -113,7 +113,7 @@ double LoadBalancingWithPadding(const models::DecoderConfig& config, const Vecto
   int64_t rows = 0;
   for (int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     const std::string name = absl::StrCat("f64.router_logits_", layer);
-    rows = vectors.ShapeOf(name)[0];
+    rows = vectors.FindShape(name)[0];
     const std::vector<double> golden = vectors.Doubles(name);
     const std::vector<float> logits_TE(golden.begin(), golden.end());
     std::vector<float> probability_TE(logits_TE.size()),

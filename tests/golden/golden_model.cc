@@ -46,7 +46,7 @@ models::PackedBatch Pack(const std::vector<std::vector<int32_t>>& sequences) {
   return batch;
 }
 
-absl::Span<const float> GradientOf(const ParameterSpec& spec, const std::vector<float>& gradient) {
+absl::Span<const float> SelectGradient(const ParameterSpec& spec, const std::vector<float>& gradient) {
   return absl::MakeConstSpan(gradient).subspan(static_cast<size_t>(spec.offset), static_cast<size_t>(spec.size));
 }
 

@@ -30,7 +30,7 @@ void MakeAnotherModel(models::Model* model);
 models::PackedBatch Pack(const std::vector<std::vector<int32_t>>& sequences);
 
 // Returns the gradient's elements that belong to `spec`.
-absl::Span<const float> GradientOf(const ParameterSpec& spec, const std::vector<float>& gradient);
+absl::Span<const float> SelectGradient(const ParameterSpec& spec, const std::vector<float>& gradient);
 // Returns the Euclidean norm, computed in double.
 double Norm(absl::Span<const float> x);
 

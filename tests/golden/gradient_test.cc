@@ -58,7 +58,7 @@ void CompareGradient(const std::string& set_name, const std::string& prefix, con
   const nlohmann::json& norms = facts["grad_norm_per_tensor_f64"];
   for (const ParameterSpec& spec : layout.specs) {
     const std::string name = prefix + spec.name;
-    const absl::Span<const float> ours = GradientOf(spec, gradient);
+    const absl::Span<const float> ours = SelectGradient(spec, gradient);
     if (vectors.Has(name)) CompareElements(prefix + " elements", name, ours, vectors, errors);
     if (norms.contains(name)) {
       const double norm = norms[name];

@@ -14,7 +14,7 @@ namespace reprise::golden {
 namespace {
 
 Errors GreedyErrors(const models::Model& model, const Vectors& vectors) {
-  const int64_t count = vectors.ShapeOf("greedy_tokens")[0], length = vectors.ShapeOf("greedy_tokens")[1];
+  const int64_t count = vectors.FindShape("greedy_tokens")[0], length = vectors.FindShape("greedy_tokens")[1];
   std::vector<std::vector<int32_t>> tokens;
   for (int64_t i = 0; i < count; ++i) tokens.push_back(vectors.Tokens(absl::StrCat("greedy_prompt_", i), 0));
   std::vector<models::Prompt> prompts;
@@ -53,7 +53,7 @@ TEST_P(GreedyGoldenTest, WritesTheReferencesText) {
   models::OlmoeModel model(pool, {.do_sample = false});
   ASSERT_OK(model.Load(testing::GoldensDirectory() + "/models/" + GetParam()));
   int64_t compared = 0;
-  for (int64_t i = 0; i < vectors_->ShapeOf("greedy_tokens")[0]; ++i) {
+  for (int64_t i = 0; i < vectors_->FindShape("greedy_tokens")[0]; ++i) {
     const std::vector<int32_t> prompt = vectors_->Tokens(absl::StrCat("greedy_prompt_", i), 0);
     const std::string text = model.tokenizer()->Decode(prompt);
     const absl::StatusOr<std::vector<int32_t>> again = model.tokenizer()->Encode(text);

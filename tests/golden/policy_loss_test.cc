@@ -135,7 +135,7 @@ void CompareCase(const Json& golden, const std::string& name, const models::Mode
     for (const ParameterSpec& spec : model.layout().specs) {
       if (spec.name != tensor) continue;
       found = true;
-      const absl::Span<const float> ours = GradientOf(spec, outcome.gradient);
+      const absl::Span<const float> ours = SelectGradient(spec, outcome.gradient);
       ASSERT_EQ(ours.size(), expected.size()) << name << " " << tensor;
       for (size_t i = 0; i < expected.size(); ++i) {
         errors->Compare("gradient elements", ours[i], expected[i], kElement,

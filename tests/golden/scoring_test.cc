@@ -16,7 +16,7 @@ template <typename Value>
 void CompareTargets(const Vectors& vectors, const std::string& kind, const std::string& name, Value value,
                     Errors* errors) {
   const std::vector<double> golden = vectors.Doubles(name);
-  const int64_t columns = vectors.ShapeOf(name)[1];
+  const int64_t columns = vectors.FindShape(name)[1];
   const std::vector<std::vector<int32_t>> sequences = vectors.Sequences();
   size_t target = 0;
   for (size_t i = 0; i < sequences.size(); ++i) {

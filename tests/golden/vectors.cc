@@ -47,7 +47,7 @@ std::vector<int64_t> Vectors::Integers(const std::string& name) const {
 
 std::vector<int32_t> Vectors::Tokens(const std::string& name, int64_t row, int64_t count) const {
   const std::vector<int64_t> ids = Integers(name);
-  const int64_t columns = ShapeOf(name).back();
+  const int64_t columns = FindShape(name).back();
   const auto begin = ids.begin() + row * columns;
   return {begin, begin + (count < 0 ? columns : count)};
 }

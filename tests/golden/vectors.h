@@ -18,7 +18,7 @@ class Vectors {
   static absl::StatusOr<Vectors> Open(const std::string& model);
 
   bool Has(const std::string& name) const { return file_.Find(name) != nullptr; }
-  const Shape& ShapeOf(const std::string& name) const { return Get(name).shape; }
+  const Shape& FindShape(const std::string& name) const { return Get(name).shape; }
   // Returns the elements in row-major order; floats are widened. CHECKs that the tensor exists.
   std::vector<double> Doubles(const std::string& name) const;
   std::vector<int64_t> Integers(const std::string& name) const;
@@ -29,7 +29,7 @@ class Vectors {
   // Returns input_ids without padding.
   std::vector<std::vector<int32_t>> Sequences() const;
   // Returns the number of columns of input_ids, including padding.
-  int64_t PaddedLength() const { return ShapeOf("input_ids")[1]; }
+  int64_t PaddedLength() const { return FindShape("input_ids")[1]; }
 
  private:
   explicit Vectors(models::SafetensorsFile file) : file_(std::move(file)) {}

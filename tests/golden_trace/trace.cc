@@ -10,23 +10,23 @@
 namespace reprise::testing {
 namespace {
 
-std::string WeightsOf(const rl::StepResults& results) {
+std::string FormatWeights(const rl::StepResults& results) {
   Sha256Stream stream;
   for (const Digest& digest : results.weight_digests) stream.Update(absl::MakeConstSpan(digest));
   return ToHex(stream.Current());
 }
 
-std::string TraceOf(const StoredRun& run) {
+std::string FormatTrace(const StoredRun& run) {
   std::string trace;
   for (const rl::StepTables& step : run.steps) {
-    const rl::StepResults results = rl::ResultsOf(step);
-    absl::StrAppendFormat(&trace, "%s %d", results.phase == rl::Phase::kWarmUp ? "warm_up" : "training", results.step);
+    const rl::StepResults results = rl::ReadResults(step);
+    absl::StrAppendFormat(&trace, "%s %d", results.phase == rl::Phase::kSft ? "sft" : "training", results.step);
     for (const char* wanted : {"reward", "loss", "grad_norm"}) {
       for (const auto& [name, value] : results.metrics) {
         if (name == wanted) absl::StrAppendFormat(&trace, " %s %a", name, value);
       }
     }
-    absl::StrAppendFormat(&trace, " weights %s\n", WeightsOf(results));
+    absl::StrAppendFormat(&trace, " weights %s\n", FormatWeights(results));
   }
   return trace;
 }
@@ -35,7 +35,7 @@ std::string TraceOf(const StoredRun& run) {
 
 absl::StatusOr<std::string> TraceOfRun(const std::string& path) {
   ASSIGN_OR_RETURN(const StoredRun run, OpenStoredRun(path));
-  return absl::StrCat(TraceOf(run), "run digest ", run.reader->run_digest_hex(), "\n");
+  return absl::StrCat(FormatTrace(run), "run digest ", run.reader->run_digest_hex(), "\n");
 }
 
 }  // namespace reprise::testing

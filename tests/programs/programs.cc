@@ -23,7 +23,7 @@ bool IsEvent(const nlohmann::json& line, const std::string& event) {
   return line.is_object() && line.value("event", "") == event;
 }
 
-Counts CountsOf(const nlohmann::json& line) {
+Counts ParseCounts(const nlohmann::json& line) {
   const nlohmann::json& isas = line.at("ranks_by_instruction_set");
   return {.ranks = line.at("ranks"),
           .threads = line.at("threads"),
@@ -90,7 +90,7 @@ TrainedRun Train(const std::string& config, const std::vector<std::string>& over
   run.weights_sha256 = ToHex(Sha256(Contents(directory + "/model/model.safetensors")));
   EXPECT_EQ(done.at("run_sha256"), run.run_sha256);
   EXPECT_EQ(done.at("weights_sha256"), run.weights_sha256);
-  run.counts = CountsOf(end);
+  run.counts = ParseCounts(end);
   return run;
 }
 

@@ -89,7 +89,7 @@ bool HasBaseline(const AdvantageContext& context, const Episode& e) {
   return context.baseline_P.empty() || !std::isnan(context.baseline_P.at(static_cast<size_t>(e.prompt)));
 }
 
-double BaselineOf(const Step& step, size_t n) {
+double ComputeBaseline(const Step& step, size_t n) {
   const std::string& baseline = step.context.row.baseline;
   const std::vector<size_t> others = step.Others(n, step.a.baseline_scope == "batch");
   if (baseline == "group_mean") return Mean(Subset(step.compared_N, others));
@@ -111,7 +111,7 @@ double BaselineOf(const Step& step, size_t n) {
   return sum / tokens;
 }
 
-double AdvantageOf(const Step& step, size_t n) {
+double ComputeAdvantage(const Step& step, size_t n) {
   const Row& row = step.context.row;
   const bool of_batch = step.a.baseline_scope == "batch";
   const bool is_compared = row.baseline == "group_mean" || row.baseline == "leave_one_out";
@@ -119,7 +119,7 @@ double AdvantageOf(const Step& step, size_t n) {
   const bool keeps = step.a.lone_sample_keeps_reward && step.context.config.rollout.num_generations == 1;
   if (step.episodes[n].invalid || !HasBaseline(step.context, step.episodes[n])) return 0;
   if (is_compared && AllEqual(group) && !keeps) return 0;
-  double advantage = step.compared_N[n] - (is_compared && keeps ? 0 : BaselineOf(step, n));
+  double advantage = step.compared_N[n] - (is_compared && keeps ? 0 : ComputeBaseline(step, n));
   if (row.baseline == "leave_one_out" || row.scale_rewards == "none") return advantage;
   const Vector& scaled_by = row.scale_rewards == "group" ? group : batch;
   const double ddof = static_cast<double>(step.a.ddof);
@@ -159,7 +159,7 @@ Vector AdvantagesOfCompletions(const Step& step) {
     return NormalizedThenSummed(step, RewardWeights(step.a, step.episodes[0].rewards_F.size()));
   }
   Vector advantage_N;
-  for (size_t n = 0; n < step.episodes.size(); ++n) advantage_N.push_back(AdvantageOf(step, n));
+  for (size_t n = 0; n < step.episodes.size(); ++n) advantage_N.push_back(ComputeAdvantage(step, n));
   if (step.context.row.baseline == "leave_one_out" && step.a.normalize_advantages) {
     ZScore(step, step.a.baseline_scope == "batch", &advantage_N);
   }

@@ -38,7 +38,7 @@ State FirstState(const models::Model& model) {
   return state;
 }
 
-State StateOf(const LearnerState& after) {
+State MakeState(const LearnerState& after) {
   return {ToVector(after.weights), ToVector(after.optimizer[0].values), ToVector(after.optimizer[1].values),
           ToVector(after.reference), after.updates};
 }
@@ -49,7 +49,7 @@ void BeginTraining(const models::DecoderLayout& layout, State* state) {
   state->first_moments.assign(state->weights.size(), 0.0);
   state->second_moments.assign(state->weights.size(), 0.0);
   state->updates = 0;
-  const TensorPlaces places = PlacesOf(layout);
+  const TensorPlaces places = FindTensors(layout);
   for (const ParameterSpec& spec : layout.specs) {
     const auto copy = places.find("value_model." + spec.name);
     if (copy == places.end()) continue;
@@ -119,7 +119,8 @@ Answer AnswerTo(const std::string& guess, const std::string& number, int64_t lar
   return {.observation = *tokenizer.Encode(said)};
 }
 
-Trainer::Parts PartsOf(const rl::Config& config, const rl::PreparedCompletions& run, rl::RewardFunction reward) {
+Trainer::Parts MakeTrainerParts(const rl::Config& config, const rl::PreparedCompletions& run,
+                                rl::RewardFunction reward) {
   Trainer::Parts parts = {config, run.model->config(), run.model->layout(), run.end_tokens};
   for (int32_t token = 3; token < 128 && !config.rollout.stop_token_ids.empty(); token += 5) {
     parts.end_tokens.push_back(token);
@@ -203,7 +204,7 @@ double SomeReward(const rl::Completion& completion) {
   return sum % 4 - 1;
 }
 
-std::vector<StepRecord> ExpectTheReferencesSteps(const rl::Config& config, rl::testing::HowToRun how) {
+std::vector<StepRecord> ExpectTheReferencesSteps(const rl::Config& config, rl::testing::RunOptions how) {
   if (how.reward == nullptr) how.reward = SomeReward;
   rl::testing::Outcome outcome;
   outcome.sink.keep_states = true;
@@ -212,16 +213,16 @@ std::vector<StepRecord> ExpectTheReferencesSteps(const rl::Config& config, rl::t
   const auto run = rl::PrepareRun(config);
   EXPECT_OK(run.status());
   if (!status.ok() || !run.ok()) return std::vector<StepRecord>(1);
-  const rl::PreparedCompletions& completions = rl::CompletionsOf(*run);
-  Trainer trainer(PartsOf(config, completions, how.reward));
+  const rl::PreparedCompletions& completions = rl::GetPreparedCompletions(*run);
+  Trainer trainer(MakeTrainerParts(config, completions, how.reward));
   State state = FirstState(*completions.model);
   const models::DecoderLayout& layout = completions.model->layout();
   const std::vector<StepRecord>& records = outcome.sink.records;
-  EXPECT_EQ(static_cast<int64_t>(records.size()), config.warm_up.steps + config.run.steps);
+  EXPECT_EQ(static_cast<int64_t>(records.size()), config.sft.steps + config.run.steps);
   for (size_t i = 0; i < records.size(); ++i) {
-    SCOPED_TRACE((records[i].phase == Phase::kWarmUp ? "warm-up step " : "step ") + std::to_string(records[i].step));
+    SCOPED_TRACE((records[i].phase == Phase::kSft ? "SFT step " : "step ") + std::to_string(records[i].step));
     if (records[i].phase == Phase::kTraining && records[i].step == 1) BeginTraining(layout, &state);
-    const State before = state, after = StateOf(outcome.sink.states[i]);
+    const State before = state, after = MakeState(outcome.sink.states[i]);
     ExpectMetrics(records[i], trainer.Step(records[i], &state));
     ExpectMoved(layout, before.weights, state.weights, after.weights, "weights");
     const Vector nothing(before.weights.size(), 0.0);

@@ -22,7 +22,7 @@ double SomeReward(const rl::Completion& completion);
 
 // Fails the test if a step's weights, moments or metrics differ, beyond the tolerances of compare.cc, from those that
 // the reference computes from its record and the state before it. Returns the records.
-std::vector<rl::StepRecord> ExpectTheReferencesSteps(const rl::Config& config, rl::testing::HowToRun how = {});
+std::vector<rl::StepRecord> ExpectTheReferencesSteps(const rl::Config& config, rl::testing::RunOptions how = {});
 
 }  // namespace reprise::reference
 

@@ -11,7 +11,7 @@ std::string Layer(size_t layer) { return "model.layers." + std::to_string(layer)
 
 }  // namespace
 
-TensorPlaces PlacesOf(const models::DecoderLayout& layout) {
+TensorPlaces FindTensors(const models::DecoderLayout& layout) {
   TensorPlaces places;
   for (const ParameterSpec& spec : layout.specs) places[spec.name] = static_cast<size_t>(spec.offset);
   return places;

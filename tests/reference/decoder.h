@@ -16,7 +16,7 @@ namespace reprise::reference {
 
 // The offset of each tensor in the weights, by its Hugging Face name.
 using TensorPlaces = std::map<std::string, size_t>;
-TensorPlaces PlacesOf(const models::DecoderLayout& layout);
+TensorPlaces FindTensors(const models::DecoderLayout& layout);
 
 // The keys and values of a sequence's tokens so far, to which later tokens attend. Copies are independent.
 struct Context {

@@ -28,7 +28,7 @@ struct Tokens {
   Var Ones() const { return Constant(Vector(advantage_L.size(), 1.0)); }
 };
 
-Var RatioOf(const Row& row, Var log_ratio_L) {
+Var ComputeRatio(const Row& row, Var log_ratio_L) {
   Var log_ratio = log_ratio_L;
   if (row.level == "sequence") log_ratio = (1.0 / static_cast<double>(log_ratio_L.size())) * Sum(log_ratio_L);
   if (row.level == "sequence_sum") log_ratio = Sum(log_ratio_L);
@@ -221,7 +221,7 @@ EpisodeLoss LossOf(const LossContext& context, const Episode& episode, const Sco
               .log_ratio_L = log_ratio_L,
               .ratio_L = {},
               .advantage_L = episode.advantage_L};
-  t.ratio_L = RatioOf(context.row, log_ratio_L) * t.Ones();
+  t.ratio_L = ComputeRatio(context.row, log_ratio_L) * t.Ones();
   const Var weight_L = t.Constant(TokenWeights(context, episode));
   const Var policy = Sum(weight_L * t.Constant(Kept(t)) * PolicyTerm(t));
   EpisodeLoss result = {.loss = policy, .policy = policy.number()};

@@ -19,8 +19,8 @@ using rl::Config;
 using rl::EpisodeRecord;
 using rl::Phase;
 using rl::StepRecord;
-using rl::testing::HowToRun;
-using rl::testing::MetricOf;
+using rl::testing::GetMetric;
+using rl::testing::RunOptions;
 
 // ---- The reference itself
 
@@ -34,7 +34,7 @@ TEST(ReferenceTest, GradientsOfTheDecoderAreFiniteDifferences) {
     config.norm_topk_prob = config.tie_word_embeddings = other;
     if (other) config.clip_qkv = 0.6;
     const models::DecoderLayout layout = models::MakeDecoderLayout(config);
-    const TensorPlaces places = PlacesOf(layout);
+    const TensorPlaces places = FindTensors(layout);
     Vector weights(static_cast<size_t>(layout.total), 0.0);
     for (const ParameterSpec& spec : layout.specs) {
       for (int64_t i = spec.offset; i < spec.offset + spec.size; ++i) {
@@ -75,7 +75,7 @@ TEST(ReferenceTest, GradientsOfTheDecoderAreFiniteDifferences) {
 
 // Marks some episodes of every length as truncated.
 void CutSome(int, Phase phase, int64_t, models::Model&, rl::Episodes& episodes) {
-  if (phase == Phase::kWarmUp) return;
+  if (phase == Phase::kSft) return;
   for (EpisodeRecord& episode : episodes.episode_N) {
     rl::CompletionEpisode& completion = rl::CompletionOf(episode);
     episode.terminated = (completion.tokens[0] + episode.sample) % 3 != 0;
@@ -100,9 +100,9 @@ TEST_P(ReferenceRowsTest, TrainingOnCompletionsEqualsTheReference) {
   if (rl::FindAlgorithm(GetParam())->advantage.reward_beta == 0) config.algorithm.beta = 0.1;
   const std::vector<StepRecord> records = ExpectTheReferencesSteps(config);
   for (const StepRecord& record : records) {
-    EXPECT_GT(MetricOf(record, "completions/clipped_ratio"), 0);
-    EXPECT_LT(MetricOf(record, "completions/clipped_ratio"), 1);
-    EXPECT_LT(MetricOf(record, "completions/min_length"), MetricOf(record, "completions/max_length"));
+    EXPECT_GT(GetMetric(record, "completions/clipped_ratio"), 0);
+    EXPECT_LT(GetMetric(record, "completions/clipped_ratio"), 1);
+    EXPECT_LT(GetMetric(record, "completions/min_length"), GetMetric(record, "completions/max_length"));
   }
 }
 
@@ -117,9 +117,9 @@ TEST_P(ReferenceRowsTest, TrainingOnTurnsEqualsTheReference) {
   if (rl::FindAlgorithm(GetParam())->advantage.reward_beta == 0) config.algorithm.beta = 0.1;
   const std::vector<StepRecord> records = ExpectTheReferencesSteps(config, {.spoil = CutSome});
   for (const StepRecord& record : records) {
-    EXPECT_GT(MetricOf(record, "turns/max"), 1);
-    EXPECT_GT(MetricOf(record, "observations/mean_length"), 1);
-    EXPECT_GT(MetricOf(record, "grad_norm"), config.optimizer.max_grad_norm);
+    EXPECT_GT(GetMetric(record, "turns/max"), 1);
+    EXPECT_GT(GetMetric(record, "observations/mean_length"), 1);
+    EXPECT_GT(GetMetric(record, "grad_norm"), config.optimizer.max_grad_norm);
   }
 }
 
@@ -143,8 +143,8 @@ TEST(ReferenceActionsTest, TrainingOnCheckedActionsEqualsTheReference) {
     const std::vector<StepRecord> script = rl::testing::Scripted(
         config, [](int64_t, int64_t prompt) { return rl::testing::FourEpisodes(static_cast<char>('A' + prompt)); });
     const StepRecord record = ExpectTheReferencesSteps(config, {.replay = &script})[0];
-    EXPECT_EQ(MetricOf(record, "episodes/valid"), 4);
-    EXPECT_GT(MetricOf(record, "grad_norm"), 0);
+    EXPECT_EQ(GetMetric(record, "episodes/valid"), 4);
+    EXPECT_GT(GetMetric(record, "grad_norm"), 0);
   }
 }
 
@@ -190,8 +190,8 @@ TEST(ReferenceActionsTest, TurnsWithoutLearnedTokensAreStepsAsInTheReference) {
     const std::vector<StepRecord> script = rl::testing::Scripted(
         config, [](int64_t, int64_t prompt) { return FourEndings(static_cast<char>('A' + prompt)); });
     const StepRecord record = ExpectTheReferencesSteps(config, {.replay = &script})[0];
-    EXPECT_EQ(MetricOf(record, "episodes/without_action_tokens"), 2);
-    EXPECT_GT(MetricOf(record, "grad_norm"), 0);
+    EXPECT_EQ(GetMetric(record, "episodes/without_action_tokens"), 2);
+    EXPECT_GT(GetMetric(record, "grad_norm"), 0);
   }
 }
 
@@ -353,7 +353,7 @@ std::vector<Choice> OfTheModel() {
       {"tied_embeddings", "grpo", CHOOSE(c.model.tie_word_embeddings = true; c.model.num_key_value_heads = 2)},
       {"clipped_projections", "grpo", CHOOSE(c.model.clip_qkv = 0.5; c.model.rope_theta = 100)},
       {"no_balance", "grpo", CHOOSE(c.model.router_aux_loss_coef = 0)},
-      {"warm_up", "grpo", CHOOSE(c.warm_up.steps = 3; c.warm_up.prompts_per_step = 5; a.beta = 0.1)},
+      {"sft", "grpo", CHOOSE(c.sft.steps = 3; c.sft.prompts_per_step = 5; a.beta = 0.1)},
       {"cosine", "grpo",
        CHOOSE(c.optimizer.schedule = "cosine"; c.optimizer.warmup_steps = 2; c.optimizer.warmup_start = 0.25;
               c.optimizer.min_lr_rate = 0.1; c.run.steps = 5)},
@@ -369,11 +369,11 @@ std::vector<Choice> OfTheModel() {
 
 class ReferenceChoicesTest : public ::testing::TestWithParam<Choice> {};
 
-const auto kNameOf = [](const ::testing::TestParamInfo<Choice>& info) { return info.param.name; };
+const auto kChoiceName = [](const ::testing::TestParamInfo<Choice>& info) { return info.param.name; };
 
-INSTANTIATE_TEST_SUITE_P(Advantages, ReferenceChoicesTest, ::testing::ValuesIn(OfAdvantages()), kNameOf);
-INSTANTIATE_TEST_SUITE_P(Loss, ReferenceChoicesTest, ::testing::ValuesIn(OfTheLoss()), kNameOf);
-INSTANTIATE_TEST_SUITE_P(Model, ReferenceChoicesTest, ::testing::ValuesIn(OfTheModel()), kNameOf);
+INSTANTIATE_TEST_SUITE_P(Advantages, ReferenceChoicesTest, ::testing::ValuesIn(OfAdvantages()), kChoiceName);
+INSTANTIATE_TEST_SUITE_P(Loss, ReferenceChoicesTest, ::testing::ValuesIn(OfTheLoss()), kChoiceName);
+INSTANTIATE_TEST_SUITE_P(Model, ReferenceChoicesTest, ::testing::ValuesIn(OfTheModel()), kChoiceName);
 
 TEST_P(ReferenceChoicesTest, TrainingEqualsTheReference) {
   const Choice& choice = GetParam();
@@ -381,9 +381,9 @@ TEST_P(ReferenceChoicesTest, TrainingEqualsTheReference) {
   config.algorithm.name = choice.row;
   choice.choose(config);
   const StepRecord last =
-      ExpectTheReferencesSteps(config, choice.has_turns ? HowToRun{.spoil = CutSome} : HowToRun{}).back();
+      ExpectTheReferencesSteps(config, choice.has_turns ? RunOptions{.spoil = CutSome} : RunOptions{}).back();
   if (!choice.reported.empty()) {
-    EXPECT_GT(MetricOf(last, choice.reported), 0) << choice.reported;
+    EXPECT_GT(GetMetric(last, choice.reported), 0) << choice.reported;
   }
 }
 

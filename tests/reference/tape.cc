@@ -19,9 +19,9 @@ Var Elementwise(Var a, Var b, Binary f, Binary by_a, Binary by_b) {
   for (size_t i = 0; i < n; ++i) value[i] = f(of(x, i), of(y, i));
   return tape->Push(std::move(value), [=](const Vector& gradient) {
     const Vector &x = a.value(), &y = b.value();
-    Vector& dx = tape->GradientOf(a);
+    Vector& dx = tape->MutableGradient(a);
     for (size_t i = 0; i < n; ++i) dx[dx.size() == 1 ? 0 : i] += gradient[i] * by_a(of(x, i), of(y, i));
-    Vector& dy = tape->GradientOf(b);
+    Vector& dy = tape->MutableGradient(b);
     for (size_t i = 0; i < n; ++i) dy[dy.size() == 1 ? 0 : i] += gradient[i] * by_b(of(x, i), of(y, i));
   });
 }
@@ -36,7 +36,7 @@ Var Unary(Var x, Function f, Slope slope) {
   }
   Tape* const tape = x.tape;
   return tape->Push(std::move(value), [tape, x, slopes = std::move(slopes)](const Vector& gradient) {
-    Vector& dx = tape->GradientOf(x);
+    Vector& dx = tape->MutableGradient(x);
     for (size_t i = 0; i < gradient.size(); ++i) dx[i] += gradient[i] * slopes[i];
   });
 }
@@ -56,7 +56,7 @@ Var Tape::Push(Vector value, Pull pull) {
   return {this, nodes_.size() - 1};
 }
 
-Vector& Tape::GradientOf(Var var) {
+Vector& Tape::MutableGradient(Var var) {
   Node& node = nodes_[var.at];
   if (node.gradient.empty()) node.gradient.assign(node.value.size(), 0.0);
   return node.gradient;
@@ -75,7 +75,7 @@ Var Tape::Times(size_t offset, size_t rows, Var x) {
     for (size_t c = 0; c < columns; ++c) value[r] += weights_[offset + r * columns + c] * x.value()[c];
   }
   return Push(std::move(value), [this, offset, columns, x](const Vector& gradient) {
-    Vector& dx = GradientOf(x);
+    Vector& dx = MutableGradient(x);
     for (size_t r = 0; r < gradient.size(); ++r) {
       for (size_t c = 0; c < columns; ++c) {
         gradient_[offset + r * columns + c] += gradient[r] * x.value()[c];
@@ -91,9 +91,9 @@ Var Tape::WeightedSum(Var share, const std::vector<Var>& vectors) {
     for (size_t i = 0; i < value.size(); ++i) value[i] += share.value()[j] * vectors[j].value()[i];
   }
   return Push(std::move(value), [this, share, vectors](const Vector& gradient) {
-    Vector& dshare = GradientOf(share);
+    Vector& dshare = MutableGradient(share);
     for (size_t j = 0; j < vectors.size(); ++j) {
-      Vector& dvector = GradientOf(vectors[j]);
+      Vector& dvector = MutableGradient(vectors[j]);
       for (size_t i = 0; i < gradient.size(); ++i) {
         dvector[i] += gradient[i] * share.value()[j];
         dshare[j] += gradient[i] * vectors[j].value()[i];
@@ -108,13 +108,13 @@ Var Tape::Concat(const std::vector<Var>& parts) {
   return Push(std::move(value), [this, parts](const Vector& gradient) {
     size_t at = 0;
     for (const Var part : parts) {
-      for (double& element : GradientOf(part)) element += gradient[at++];
+      for (double& element : MutableGradient(part)) element += gradient[at++];
     }
   });
 }
 
 void Tape::Backward(Var loss) {
-  GradientOf(loss).assign(1, 1.0);
+  MutableGradient(loss).assign(1, 1.0);
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     if (node->pull && !node->gradient.empty()) node->pull(node->gradient);
   }
@@ -181,7 +181,7 @@ Var Sum(Var x) {
   for (const double element : x.value()) sum += element;
   Tape* const tape = x.tape;
   return tape->Push({sum}, [tape, x](const Vector& gradient) {
-    for (double& element : tape->GradientOf(x)) element += gradient[0];
+    for (double& element : tape->MutableGradient(x)) element += gradient[0];
   });
 }
 
@@ -191,7 +191,7 @@ Var Slice(Var x, size_t begin, size_t size) {
   Tape* const tape = x.tape;
   return tape->Push({x.value().begin() + begin, x.value().begin() + begin + size},
                     [tape, x, begin](const Vector& gradient) {
-                      Vector& dx = tape->GradientOf(x);
+                      Vector& dx = tape->MutableGradient(x);
                       for (size_t i = 0; i < gradient.size(); ++i) dx[begin + i] += gradient[i];
                     });
 }

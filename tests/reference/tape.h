@@ -49,7 +49,7 @@ class Tape {
 
   // For the operations.
   Var Push(Vector value, Pull pull);
-  Vector& GradientOf(Var var);
+  Vector& MutableGradient(Var var);
 
  private:
   friend struct Var;

@@ -31,14 +31,14 @@ struct Trainer::Pass {
 };
 
 Trainer::Trainer(Parts parts)
-    : parts_(std::move(parts)), a_(parts_.config.algorithm), places_(PlacesOf(parts_.layout)) {
+    : parts_(std::move(parts)), a_(parts_.config.algorithm), places_(FindTensors(parts_.layout)) {
   memory_.kl_coef = RowOf(a_).beta;
   memory_.entropy_coef = a_.entropy.entropy_coef;
 }
 
 Metrics Trainer::Step(const rl::StepRecord& record, State* state) {
   BeginStep(record);
-  return record.phase == rl::Phase::kWarmUp ? WarmUp(record, state) : Train(record, state);
+  return record.phase == rl::Phase::kSft ? Sft(record, state) : Train(record, state);
 }
 
 void Trainer::BeginStep(const rl::StepRecord& record) {
@@ -61,11 +61,11 @@ void Trainer::BeginStep(const rl::StepRecord& record) {
 }
 
 double Trainer::Temperature() const {
-  return memory_.phase == rl::Phase::kWarmUp ? 1.0 : parts_.config.rollout.temperature;
+  return memory_.phase == rl::Phase::kSft ? 1.0 : parts_.config.rollout.temperature;
 }
 
-// Warm-up minimizes the cross-entropy of the answers, the mean over the step's learned tokens.
-Metrics Trainer::WarmUp(const rl::StepRecord& record, State* state) {
+// SFT phase minimizes the cross-entropy of the answers, the mean over the step's learned tokens.
+Metrics Trainer::Sft(const rl::StepRecord& record, State* state) {
   std::vector<size_t> all(episodes_.size());
   std::iota(all.begin(), all.end(), 0);
   Pass pass(*state, parts_, places_);
@@ -77,7 +77,7 @@ Metrics Trainer::WarmUp(const rl::StepRecord& record, State* state) {
     loss = loss - (1 / tokens) * Sum(scores.logprob_L);
     entropy += Sum(scores.entropy_L).number();
   }
-  const double rate = parts_.config.warm_up.learning_rate;
+  const double rate = parts_.config.sft.learning_rate;
   Metrics metrics = {{"loss", loss.number()},
                      {"learning_rate", rate},
                      {"num_tokens", memory_.num_tokens},
@@ -114,7 +114,7 @@ Metrics Trainer::Train(const rl::StepRecord& record, State* state) {
       is_first = false;
     }
   }
-  Metrics metrics = MetricsOf(record, *state);
+  Metrics metrics = ComputeMetrics(record, *state);
   AdvanceSchedules(record, metrics.at("entropy"), state);
   return metrics;
 }
@@ -275,7 +275,7 @@ std::vector<Trainer::Minibatch> Trainer::Minibatches(const rl::StepRecord& recor
 namespace {
 
 // Returns the episode with only these of its learned tokens.
-Episode PartOf(Episode e, const std::vector<size_t>& tokens) {
+Episode SelectTokens(Episode e, const std::vector<size_t>& tokens) {
   for (Vector* values : {&e.old_L, &e.ref_L, &e.value_L, &e.advantage_L, &e.return_L}) {
     if (values->empty()) continue;
     Vector part;
@@ -288,18 +288,18 @@ Episode PartOf(Episode e, const std::vector<size_t>& tokens) {
   return e;
 }
 
-Var PartOf(Var values_L, const std::vector<size_t>& tokens) {
+Var SelectTokens(Var values_L, const std::vector<size_t>& tokens) {
   if (tokens.size() == values_L.size()) return values_L;
   std::vector<Var> part;
   for (const size_t l : tokens) part.push_back(Slice(values_L, l, 1));
   return values_L.tape->Concat(part);
 }
 
-Scores PartOf(Scores scores, const std::vector<size_t>& tokens) {
-  scores.logprob_L = PartOf(scores.logprob_L, tokens);
-  scores.entropy_L = PartOf(scores.entropy_L, tokens);
-  if (scores.exact_kl_L) scores.exact_kl_L = PartOf(*scores.exact_kl_L, tokens);
-  if (scores.value_L) scores.value_L = PartOf(*scores.value_L, tokens);
+Scores SelectTokens(Scores scores, const std::vector<size_t>& tokens) {
+  scores.logprob_L = SelectTokens(scores.logprob_L, tokens);
+  scores.entropy_L = SelectTokens(scores.entropy_L, tokens);
+  if (scores.exact_kl_L) scores.exact_kl_L = SelectTokens(*scores.exact_kl_L, tokens);
+  if (scores.value_L) scores.value_L = SelectTokens(*scores.value_L, tokens);
   return scores;
 }
 
@@ -313,7 +313,7 @@ void Add(const EpisodeLoss& more, EpisodeLoss* sum) {
 
 }  // namespace
 
-Normalizer Trainer::NormalizerOf(const std::vector<Episode>& own, const std::vector<Scores>& scores) const {
+Normalizer Trainer::MakeNormalizer(const std::vector<Episode>& own, const std::vector<Scores>& scores) const {
   Normalizer n;
   Vector entropies;
   for (size_t i = 0; i < own.size(); ++i) {
@@ -356,10 +356,10 @@ bool Trainer::Update(const rl::StepRecord& record, const Minibatch& minibatch, S
   std::vector<Episode> own;
   std::vector<Scores> scores;
   for (size_t i = 0; i < minibatch.episodes.size(); ++i) {
-    own.push_back(PartOf(episodes_[minibatch.episodes[i]], minibatch.tokens[i]));
-    scores.push_back(PartOf(pass.scores[i], minibatch.tokens[i]));
+    own.push_back(SelectTokens(episodes_[minibatch.episodes[i]], minibatch.tokens[i]));
+    scores.push_back(SelectTokens(pass.scores[i], minibatch.tokens[i]));
   }
-  const LossContext context = {parts_.config, row_, entropy_coef_, minibatch.is_first, NormalizerOf(own, scores)};
+  const LossContext context = {parts_.config, row_, entropy_coef_, minibatch.is_first, MakeNormalizer(own, scores)};
   Var loss = pass.tape.Number(0);
   double approx_kl = 0;
   for (size_t i = 0; i < own.size(); ++i) {

@@ -92,11 +92,11 @@ class Trainer {
     bool is_entropy_low = true;
     int64_t kl_updates = 0;
     Vector recent_kl;
-    rl::Phase phase = rl::Phase::kWarmUp;
+    rl::Phase phase = rl::Phase::kSft;
   };
 
   void BeginStep(const rl::StepRecord& record);
-  Metrics WarmUp(const rl::StepRecord& record, State* state);
+  Metrics Sft(const rl::StepRecord& record, State* state);
   Metrics Train(const rl::StepRecord& record, State* state);
   void Forward(const rl::StepRecord& record, const std::vector<size_t>& minibatch, const State& state,
                Pass* pass) const;
@@ -107,7 +107,7 @@ class Trainer {
   double RewardOfPlay(const rl::TaskRecord& task, const Vector& weights, const Choose& choose) const;
   std::vector<Minibatch> Minibatches(const rl::StepRecord& record, int64_t iteration) const;
   std::vector<std::vector<size_t>> Deal(const rl::StepRecord& record, size_t units, int64_t iteration) const;
-  Normalizer NormalizerOf(const std::vector<Episode>& own, const std::vector<Scores>& scores) const;
+  Normalizer MakeNormalizer(const std::vector<Episode>& own, const std::vector<Scores>& scores) const;
   Var Balance(const rl::StepRecord& record, Pass* pass) const;
   double LearningRate(int64_t step) const;
   // Returns false if the step's updates end before this one.
@@ -118,7 +118,7 @@ class Trainer {
   void MoveEntropyCoefficient(double entropy);
   double Temperature() const;
 
-  Metrics MetricsOf(const rl::StepRecord& record, const State& state) const;
+  Metrics ComputeMetrics(const rl::StepRecord& record, const State& state) const;
   void AddLossMetrics(Metrics* metrics) const;
   void AddRewardMetrics(Metrics* metrics) const;
   void AddValueMetrics(Metrics* metrics) const;

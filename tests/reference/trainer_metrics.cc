@@ -20,7 +20,7 @@ void Summarize(const std::string& name, const Vector& values, Metrics* metrics) 
 
 }  // namespace
 
-Metrics Trainer::MetricsOf(const rl::StepRecord& record, const State& state) const {
+Metrics Trainer::ComputeMetrics(const rl::StepRecord& record, const State& state) const {
   Metrics metrics = {{"grad_norm", grad_norm_},
                      {"aux_loss", Mean(aux_losses_)},
                      {"learning_rate", LearningRate(record.step)},

@@ -36,7 +36,7 @@ cat >"$work/bin/sbatch" <<'SBATCH'
 echo "sbatch $*" >>"$CALLS"
 env | grep -E '^(PMI|SLURM_)' >>"$CALLS.inherited"
 [ -z "$REPRISE_TASKS" ] || echo "REPRISE_TASKS=$REPRISE_TASKS" >>"$CALLS"
-[ -n "$REFUSED" ] && exit 1
+[ -n "$REJECTED" ] && exit 1
 cat >"$CALLS.script"
 echo '123;cluster'
 SBATCH
@@ -57,7 +57,7 @@ case $* in
 esac
 SCONTROL
 chmod +x "$work/bin/"* "$work/root/bazel-bin/pipelines/"*
-export PATH=$work/bin:$PATH CALLS=$work/calls ENDS=$work/ends REFUSED='' OUTPUT=$work/run
+export PATH=$work/bin:$PATH CALLS=$work/calls ENDS=$work/ends REJECTED='' OUTPUT=$work/run
 cd "$work"
 
 failures=0
@@ -179,7 +179,7 @@ expect 0 '' "$reprise" sweep s.toml --output run --task 1 --tasks 3 --slurm --dr
 expect 64 'leave out --, and write ./-NAME for a file -NAME' "$reprise" train --slurm --output run -- c.toml
 expect_no_call train
 expect 64 "slurm/sites/nowhere.env cannot be read" "$reprise" train c.toml --output run --slurm --site nowhere
-REFUSED=1 expect 74 'give --time, --partition or --account, or set TIME, PARTITION, ACCOUNT in a site file for every job' "$reprise" train c.toml --output run --slurm
+REJECTED=1 expect 74 'give --time, --partition or --account, or set TIME, PARTITION, ACCOUNT in a site file for every job' "$reprise" train c.toml --output run --slurm
 for name in 'r%j' 'r"j' 'r\j' $'r\nj'; do
   expect 64 'with a percent sign, a double quote, a backslash or a line break' "$reprise" train c.toml --output "$name" --slurm
   expect_no_call sbatch

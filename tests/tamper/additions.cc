@@ -14,15 +14,15 @@ namespace {
 
 using Steps = std::vector<StoredStep>;
 
-// The small run has two steps of warm-up and three of training.
-constexpr int64_t kWarmUp = 2;
-constexpr size_t kEdited = kWarmUp + kEditedStep - 1;  // index of the edited step
+// The small run has two steps of SFT phase and three of training.
+constexpr int64_t kSft = 2;
+constexpr size_t kEdited = kSft + kEditedStep - 1;  // index of the edited step
 
-Edit Refused(const std::string& name, const CopyEdits& edits) {
+Edit Rejected(const std::string& name, const CopyEdits& edits) {
   return {name, [edits](absl::string_view run_file) { return CopyRun(run_file, edits); }, "", ""};
 }
 
-StreamTable& TableOf(StoredStep& step, absl::string_view name) {
+StreamTable& FindTable(StoredStep& step, absl::string_view name) {
   const auto table = std::find_if(step.tables.begin(), step.tables.end(),
                                   [&](const StreamTable& each) { return each.schema().name == name; });
   CHECK(table != step.tables.end());
@@ -34,53 +34,53 @@ void AppendStep(Steps& steps) {
   steps.push_back(steps.back());
   ++steps.back().number;
   for (StreamTable& table : steps.back().tables) {
-    for (int64_t& step : table.MutableValues<int64_t>(ColumnOf(table, "step"))) ++step;
+    for (int64_t& step : table.MutableValues<int64_t>(ColumnIndex(table, "step"))) ++step;
   }
 }
 
 // Inserts a changed copy of the edited step as the first step of training.
 void InsertFalseStep(Steps& steps) {
   StoredStep copy = steps[kEdited];
-  StreamTable& episodes = TableOf(copy, "episodes");
+  StreamTable& episodes = FindTable(copy, "episodes");
   MutableRow<double>(episodes, "reward", 0)[0] += 1;
-  steps.insert(steps.begin() + kWarmUp, std::move(copy));
+  steps.insert(steps.begin() + kSft, std::move(copy));
   for (size_t i = 0; i < steps.size(); ++i) steps[i].number = static_cast<int64_t>(i) + 1;
 }
 
-void SwapWarmUp(Steps& steps) { std::swap(steps[0].tables, steps[1].tables); }
+void SwapSft(Steps& steps) { std::swap(steps[0].tables, steps[1].tables); }
 
 // Moves one row of the stream to the previous step, without changing the stream's rows.
 void MoveRow(Steps& steps) {
-  StreamTable &before = TableOf(steps[kEdited - 1], "metrics"), &after = TableOf(steps[kEdited], "metrics");
+  StreamTable &before = FindTable(steps[kEdited - 1], "metrics"), &after = FindTable(steps[kEdited], "metrics");
   before.AppendRows(after, 0, 1);
   KeepRows(after, [](int64_t row) { return row > 0; });
 }
 
-void SetTurn(Steps& steps) { MutableRow<int64_t>(TableOf(steps[kEdited], "turns"), "turn", 1)[0] = 1; }
+void SetTurn(Steps& steps) { MutableRow<int64_t>(FindTable(steps[kEdited], "turns"), "turn", 1)[0] = 1; }
 
 void SetObservation(Steps& steps) {
-  ReplaceRow(TableOf(steps[kEdited], "turns"), "observation", 1, std::vector<int32_t>{'a'});
+  ReplaceRow(FindTable(steps[kEdited], "turns"), "observation", 1, std::vector<int32_t>{'a'});
 }
 
 // Stores true as 2 instead of 1.
 void SetTerminated(Steps& steps) {
-  for (uint8_t& value : TableOf(steps[kEdited], "turns")
-                            .MutableValues<uint8_t>(ColumnOf(TableOf(steps[kEdited], "turns"), "terminated"))) {
+  for (uint8_t& value : FindTable(steps[kEdited], "turns")
+                            .MutableValues<uint8_t>(ColumnIndex(FindTable(steps[kEdited], "turns"), "terminated"))) {
     if (value == 1) value = 2;
   }
 }
 
 // Changes the kind of the weights' digests to one that does not exist.
 void SetDigestKind(Steps& steps) {
-  StreamTable& digests = TableOf(steps[kEdited], "digests");
-  for (uint8_t& kind : digests.MutableValues<uint8_t>(ColumnOf(digests, "kind"))) {
+  StreamTable& digests = FindTable(steps[kEdited], "digests");
+  for (uint8_t& kind : digests.MutableValues<uint8_t>(ColumnIndex(digests, "kind"))) {
     if (kind == 1) kind = 7;
   }
 }
 
 // Moves the first digest of the weights before those of the gradient.
 void ReorderDigests(Steps& steps) {
-  StreamTable& digests = TableOf(steps[kEdited], "digests");
+  StreamTable& digests = FindTable(steps[kEdited], "digests");
   const StreamTable before = digests;
   const int64_t half = before.rows() / 2;
   digests = StreamTable(before.schema());
@@ -99,19 +99,19 @@ void AddStream(RunHeader& header) {
 
 std::vector<Edit> Additions() {
   return {
-      Refused("extra_step", {.steps = AppendStep}),
-      Refused("duplicate_step", {.steps = InsertFalseStep}),
-      Refused("steps_out_of_order", {.steps = SwapWarmUp}),
-      Refused("another_number", {.steps = [](Steps& steps) { steps[0].number = 0; }}),
-      Refused("row_of_another_step", {.steps = MoveRow}),
-      Refused("edited_turn", {.steps = SetTurn}),
-      Refused("edited_observation", {.steps = SetObservation}),
-      Refused("edited_terminated", {.steps = SetTerminated}),
-      Refused("edited_digest_kind", {.steps = SetDigestKind}),
-      Refused("reordered_digests", {.steps = ReorderDigests}),
-      Refused("extra_checkpoint", {.added = {3, "weights"}}),
-      Refused("extra_checkpoint_group", {.added = {4, "notes"}}),
-      Refused("extra_stream", {.header = AddStream}),
+      Rejected("extra_step", {.steps = AppendStep}),
+      Rejected("duplicate_step", {.steps = InsertFalseStep}),
+      Rejected("steps_out_of_order", {.steps = SwapSft}),
+      Rejected("another_number", {.steps = [](Steps& steps) { steps[0].number = 0; }}),
+      Rejected("row_of_another_step", {.steps = MoveRow}),
+      Rejected("edited_turn", {.steps = SetTurn}),
+      Rejected("edited_observation", {.steps = SetObservation}),
+      Rejected("edited_terminated", {.steps = SetTerminated}),
+      Rejected("edited_digest_kind", {.steps = SetDigestKind}),
+      Rejected("reordered_digests", {.steps = ReorderDigests}),
+      Rejected("extra_checkpoint", {.added = {3, "weights"}}),
+      Rejected("extra_checkpoint_group", {.added = {4, "notes"}}),
+      Rejected("extra_stream", {.header = AddStream}),
   };
 }
 

@@ -32,7 +32,7 @@ EditStreams AtCompletion(const std::function<void(StreamTable& turns, int64_t ro
   return [edit](Streams& streams) {
     StreamTable& turns = streams.at("turns");
     for (int64_t row : RowsOfStep(turns, kEditedStep)) {
-      if (turns.Row<int32_t>(ColumnOf(turns, "tokens"), row).size() >= 3) return edit(turns, row);
+      if (turns.Row<int32_t>(ColumnIndex(turns, "tokens"), row).size() >= 3) return edit(turns, row);
     }
     CHECK(!"a completion of three tokens");
   };
@@ -43,7 +43,7 @@ EditStreams AtDigest(uint8_t kind) {
   return [kind](Streams& streams) {
     StreamTable& digests = streams.at("digests");
     for (int64_t row : RowsOfStep(digests, kEditedStep)) {
-      if (digests.Row<uint8_t>(ColumnOf(digests, "kind"), row)[0] != kind) continue;
+      if (digests.Row<uint8_t>(ColumnIndex(digests, "kind"), row)[0] != kind) continue;
       MutableRow<uint8_t>(digests, "sha256", row)[31] ^= 1;
       return;
     }
@@ -149,7 +149,7 @@ Apply Copy(const CopyEdits& edits) {
   return [edits](absl::string_view run_file) { return CopyRun(run_file, edits); };
 }
 
-// small.toml stores a checkpoint after training step kEditedStep, which follows two steps of warm-up.
+// small.toml stores a checkpoint after training step kEditedStep, which follows two steps of SFT phase.
 constexpr int64_t kCheckpointStep = 2 + kEditedStep;
 
 // Applies an edit to the edited step only.
@@ -175,7 +175,7 @@ Apply FlipCheckpointBit(const std::string& edited_group) {
   }});
 }
 
-Apply SpoilCheckpoint(float value) {
+Apply CorruptCheckpoint(float value) {
   return Copy({.checkpoint = [value](int64_t step, absl::string_view group, auto& tensors) {
     if (step == kCheckpointStep && group == "weights") {
       tensors[3].template mutable_data<float>()[1] = value;
@@ -219,8 +219,8 @@ std::vector<Edit> PlausibleEdits() {
 std::vector<Edit> CheckpointEdits() {
   return {
       {"checkpoint_weights", FlipCheckpointBit("weights"), "checkpoint", "checkpoint"},
-      {kNotFinite, SpoilCheckpoint(std::numeric_limits<float>::quiet_NaN()), "checkpoint", "checkpoint"},
-      {kTooGreat, SpoilCheckpoint(3e38f), "checkpoint", "checkpoint"},
+      {kNotFinite, CorruptCheckpoint(std::numeric_limits<float>::quiet_NaN()), "checkpoint", "checkpoint"},
+      {kTooGreat, CorruptCheckpoint(3e38f), "checkpoint", "checkpoint"},
       {"checkpoint_moments", FlipCheckpointBit("second_moments"), "checkpoint", "checkpoint"},
       {"no_checkpoint", DropCheckpoint(), "checkpoint", "checkpoint"},
   };

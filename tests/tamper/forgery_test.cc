@@ -50,7 +50,7 @@ void ExpectFound(const Verdict& verdict, const std::string& stage, const Place& 
   EXPECT_EQ(verdict.process.exit_code, kFail);
   ASSERT_TRUE(verdict.first.has_value());
   EXPECT_FALSE(verdict.pass);
-  EXPECT_EQ(verdict.first->phase, place.agreed < 2 ? "warm_up" : "training");
+  EXPECT_EQ(verdict.first->phase, place.agreed < 2 ? "sft" : "training");
   EXPECT_EQ(verdict.first->step, place.step);
   EXPECT_EQ(verdict.first->stage, stage);
   EXPECT_EQ(verdict.steps_checked, place.agreed);
@@ -96,10 +96,10 @@ TEST(ForgeryTest, AnEditedOrMissingCheckpointIsFoundAfterItsStep) {
   for (const Edit& edit : CheckpointEdits()) ExpectFoundInBothModes(edit, {.agreed = 2 + kEditedStep});
 }
 
-// The run has as many steps of warm-up as the small run, so that the same step is edited.
+// The run has as many steps of SFT phase as the small run, so that the same step is edited.
 TEST(ForgeryTest, EditedRepliesOfAnExternalProcessAreFoundAtTheirFirstEffect) {
   const TrainedRun original = Train(kOutsideRun,
-                                    {"warm_up.steps=2", "environment.max_tool_calls=1", "evaluation.every=1",
+                                    {"sft.steps=2", "environment.max_tool_calls=1", "evaluation.every=1",
                                      "evaluation.num_prompts=5", "evaluation.num_generations=2"},
                                     {});
   EXPECT_TRUE(Reproduce(original.file(), "replay", {}).pass);
@@ -127,7 +127,7 @@ TEST(ForgeryTest, DataThatNothingIsComparedWithIsRejected) {
 
 constexpr char kGrowingRun[] = "tests/workloads/quick_morphogenesis.toml";
 
-const TrainedRun& OriginalOf(const std::string& key) {
+const TrainedRun& FindOriginal(const std::string& key) {
   static const auto* const grown =
       new TrainedRun(Train(kGrowingRun, {"morphogenesis.image_size=32", "morphogenesis.blocks=2", "run.steps=1"}, {}));
   return key.rfind("morphogenesis.", 0) == 0 ? *grown : Original();
@@ -145,7 +145,7 @@ std::string Configured(const std::vector<std::pair<std::string, std::string>>& l
   };
   const std::string path = UniqueTemporaryPath() + ".h5";
   std::ofstream(path, std::ios::binary)
-      << CopyRun(Contents(OriginalOf(lines[0].first).file()), {.header = set_lines}).value();
+      << CopyRun(Contents(FindOriginal(lines[0].first).file()), {.header = set_lines}).value();
   return path;
 }
 
@@ -194,9 +194,9 @@ TEST(ForgeryTest, AStoredConfigurationThatMultipliesTheWorkIsRejectedBeforeIt) {
     }
     std::filesystem::remove(run);
   };
-  expect_refused(Configured("warm_up.prompts_per_step", "16777216"),
-                 "warm-up step 1: stream episodes has 21 rows of one step; its configuration's "
-                 "warm_up.prompts_per_step 16777216 gives 16777216");
+  expect_refused(Configured("sft.prompts_per_step", "16777216"),
+                 "SFT step 1: stream episodes has 21 rows of one step; its configuration's "
+                 "sft.prompts_per_step 16777216 gives 16777216");
   expect_refused(Configured("rollout.prompts_per_step", "4194304"),
                  "training step 1: stream episodes has 76 rows of one step; its configuration's "
                  "rollout.prompts_per_step 4194304 with rollout.num_generations 4 gives 16777216");

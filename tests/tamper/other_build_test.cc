@@ -69,7 +69,7 @@ TEST(OtherBuildTest, TheWeightsOfARunWithAnUnknownConfigurationAreExported) {
   EXPECT_THAT(evaluated.err, AllOf(HasSubstr("algorithm.loss_type is \"spo\""), HasSubstr("--config FILE")));
 }
 
-TEST(OtherBuildTest, ItsFileIsShownAndItsExecutionIsRefusedWithThePlaceOfTheRevision) {
+TEST(OtherBuildTest, ItsFileIsShownAndItsExecutionIsRejectedWithThePlaceOfTheRevision) {
   const std::string run = WithLines(kOwnLoss);
   const ProcessResult shown = RunProcess({"pipelines/inspect", run}, {});
   EXPECT_EQ(shown.exit_code, 0);
@@ -83,13 +83,13 @@ TEST(OtherBuildTest, ItsFileIsShownAndItsExecutionIsRefusedWithThePlaceOfTheRevi
 TEST(OtherBuildTest, AnotherRunStartsFromItsWeights) {
   const std::string output = UniqueTemporaryPath();
   const ProcessResult trained = RunProcess({"pipelines/train", kSmallRun, "--output", output, "--set", "run.steps=1",
-                                            "--set", "warm_up.steps=0", "--init-from", WithLines(kOwnLoss)},
+                                            "--set", "sft.steps=0", "--init-from", WithLines(kOwnLoss)},
                                            {});
   EXPECT_EQ(trained.exit_code, 0) << trained.err;
   EXPECT_THAT(trained.err, AllOf(HasSubstr("algorithm.spo_window = 3"), HasSubstr("is not checked")));
 }
 
-TEST(OtherBuildTest, WeightsOfAModelThatIsNotKnownAreRefused) {
+TEST(OtherBuildTest, WeightsOfAModelThatIsNotKnownAreRejected) {
   const std::string output = UniqueTemporaryPath();
   const ProcessResult refused = Export(WithLines({"model.hidden_size = \"wide\"", "spo.depth = 2"}), output);
   EXPECT_EQ(refused.exit_code, kDataLoss) << refused.err;
@@ -97,7 +97,7 @@ TEST(OtherBuildTest, WeightsOfAModelThatIsNotKnownAreRefused) {
   EXPECT_FALSE(std::filesystem::exists(output));
 }
 
-TEST(OtherBuildTest, WhatNoRunStoresIsRefusedBesideUnknownLines) {
+TEST(OtherBuildTest, WhatNoRunStoresIsRejectedBesideUnknownLines) {
   const std::string output = UniqueTemporaryPath();
   for (const std::string line : {"execution.threads = 512", "model.path = \"/dev\""}) {
     const ProcessResult refused = Export(WithLines({line, "spo.depth = 2"}), output);

@@ -7,14 +7,14 @@
 
 namespace reprise::testing {
 
-int ColumnOf(const StreamTable& table, absl::string_view name) {
+int ColumnIndex(const StreamTable& table, absl::string_view name) {
   const absl::StatusOr<int> column = FindColumn(table.schema(), name);
   CHECK(column.ok());
   return *column;
 }
 
 std::vector<int64_t> RowsOfStep(const StreamTable& table, int64_t step) {
-  const int phase_column = ColumnOf(table, "phase"), step_column = ColumnOf(table, "step");
+  const int phase_column = ColumnIndex(table, "phase"), step_column = ColumnIndex(table, "step");
   std::vector<int64_t> rows;
   for (int64_t row = 0; row < table.rows(); ++row) {
     const bool training = table.Row<uint8_t>(phase_column, row)[0] == static_cast<uint8_t>(rl::Phase::kTraining);
@@ -25,7 +25,7 @@ std::vector<int64_t> RowsOfStep(const StreamTable& table, int64_t step) {
 }
 
 void ReplaceRow(StreamTable& table, absl::string_view name, int64_t row, absl::Span<const std::byte> values) {
-  const int replaced = ColumnOf(table, name);
+  const int replaced = ColumnIndex(table, name);
   const StreamTable before = table;
   table = StreamTable(before.schema());
   table.AppendRows(before, 0, row);

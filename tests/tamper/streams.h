@@ -14,7 +14,7 @@
 
 namespace reprise::testing {
 
-int ColumnOf(const StreamTable& table, absl::string_view name);
+int ColumnIndex(const StreamTable& table, absl::string_view name);
 
 // Returns the rows of a training step, in order.
 std::vector<int64_t> RowsOfStep(const StreamTable& table, int64_t step);
@@ -22,7 +22,7 @@ std::vector<int64_t> RowsOfStep(const StreamTable& table, int64_t step);
 // Returns the values of one row, which the caller may change in place.
 template <typename T>
 absl::Span<T> MutableRow(StreamTable& table, absl::string_view column, int64_t row) {
-  const absl::Span<const T> values = table.Row<T>(ColumnOf(table, column), row);
+  const absl::Span<const T> values = table.Row<T>(ColumnIndex(table, column), row);
   return absl::MakeSpan(const_cast<T*>(values.data()), values.size());
 }
 

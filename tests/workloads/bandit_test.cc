@@ -17,7 +17,7 @@
 namespace reprise::rl {
 namespace {
 
-Config BanditConfigOf(const std::string& more = "") {
+Config MakeBanditConfig(const std::string& more = "") {
   return ConfigOf(
       "[run]\nworkload = \"bandit\"\nsteps = 4\nlogical_shards = 4\n"
       "[bandit]\nfeatures = 4\nactions = 5\nhidden = \"8 6\"\nactivation = \"tanh\"\n"
@@ -27,7 +27,7 @@ Config BanditConfigOf(const std::string& more = "") {
 }
 
 const char* const kAlgorithms[] = {
-    "[algorithm]\nname = \"grpo\"\nbeta = 0.1\nnum_iterations = 2\n[warm_up]\nsteps = 2\nprompts_per_step = 5\n",
+    "[algorithm]\nname = \"grpo\"\nbeta = 0.1\nnum_iterations = 2\n[sft]\nsteps = 2\nprompts_per_step = 5\n",
     "[algorithm]\nname = \"reinforce\"\nbaseline = \"greedy\"\n",
     "[algorithm]\nname = \"ppo\"\nnum_mini_batches = 2\nminibatches_of = \"episodes\"\n[evaluation]\nevery = 2\n",
     "[algorithm]\nname = \"a2po\"\n",
@@ -38,9 +38,9 @@ const char* const kAlgorithms[] = {
 class BanditTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(BanditTest, RanksThreadsAndMicroBatchesChangeNoBit) {
-  const Config config = BanditConfigOf(GetParam());
+  const Config config = MakeBanditConfig(GetParam());
   const std::vector<StepTables> steps = Train(config);
-  ASSERT_EQ(static_cast<int64_t>(steps.size()), config.warm_up.steps + config.run.steps);
+  ASSERT_EQ(static_cast<int64_t>(steps.size()), config.sft.steps + config.run.steps);
   for (const int ranks : {2, 3, 4}) ExpectSame(config, steps, Train(config, ranks));
   Config other = config;
   other.execution.threads = 3;
@@ -49,7 +49,7 @@ TEST_P(BanditTest, RanksThreadsAndMicroBatchesChangeNoBit) {
 }
 
 TEST_P(BanditTest, AReplayComputesTheRecord) {
-  const Config config = BanditConfigOf(GetParam());
+  const Config config = MakeBanditConfig(GetParam());
   const std::vector<StepTables> steps = Train(config);
   ExpectSame(config, steps, Train(config, 2, &steps));
 }
@@ -58,34 +58,34 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, BanditTest, ::testing::ValuesIn(kAlgorithms
 
 TEST(BanditLearningTest, TheRewardRises) {
   for (const std::string name : {"grpo", "reinforce", "ppo"}) {
-    Config config = BanditConfigOf("[algorithm]\nname = \"" + name + "\"\n");
+    Config config = MakeBanditConfig("[algorithm]\nname = \"" + name + "\"\n");
     config.run.steps = 60;
     config.rollout.prompts_per_step = 32;
     const std::vector<StepTables> steps = Train(config);
-    EXPECT_LT(MetricOf(steps.front(), "reward"), 0.6) << name;
-    EXPECT_GT(MetricOf(steps.back(), "reward"), 0.75) << name;
+    EXPECT_LT(GetMetric(steps.front(), "reward"), 0.6) << name;
+    EXPECT_GT(GetMetric(steps.back(), "reward"), 0.75) << name;
   }
 }
 
 // An episode has one decision, so that the constant divisor of dr_grpo is that of the mean over sequences.
 TEST(BanditLossTest, DrGrpoDividesByOneDecision) {
   const auto gradient = [](const std::string& loss_type) {
-    return MetricOf(Train(BanditConfigOf("[algorithm]\nloss_type = \"" + loss_type + "\"\n")).front(), "grad_norm");
+    return GetMetric(Train(MakeBanditConfig("[algorithm]\nloss_type = \"" + loss_type + "\"\n")).front(), "grad_norm");
   };
   EXPECT_NEAR(gradient("dr_grpo") / gradient("grpo"), 1, 1e-5);
 }
 
 TEST(BanditConfigTest, AMinibatchHasAtMostTheStepsDecisions) {
-  Config config = BanditConfigOf("[algorithm]\nmini_batch_size = 28\nminibatches_of = \"decisions\"\n");
+  Config config = MakeBanditConfig("[algorithm]\nmini_batch_size = 28\nminibatches_of = \"decisions\"\n");
   EXPECT_OK(CheckConfig(config, 1));
   config.algorithm.mini_batch_size = 29;
   EXPECT_THAT(CheckConfig(config, 1), testing::StatusIs(absl::StatusCode::kInvalidArgument,
                                                         ::testing::HasSubstr("29 is more than the 28 decisions")));
 }
 
-TEST(BanditConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
+TEST(BanditConfigTest, ValuesThatDoNotGoTogetherAreRejected) {
   const auto check = [](BanditConfig bandit) {
-    Config config = BanditConfigOf();
+    Config config = MakeBanditConfig();
     config.bandit = std::move(bandit);
     return CheckConfig(config, 1);
   };
@@ -100,25 +100,25 @@ TEST(BanditConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
 }
 
 TEST(BanditConfigTest, StoresOnlyTheKeysThatItReads) {
-  const std::string canonical = CanonicalConfig(BanditConfigOf());
+  const std::string canonical = CanonicalConfig(MakeBanditConfig());
   EXPECT_NE(canonical.find("\nbandit.hidden = \"8 6\"\n"), std::string::npos) << canonical;
   for (const char* other : {"model.", "data.", "rollout.top_k", "algorithm.reward "}) {
     EXPECT_EQ(canonical.find(other), std::string::npos) << other;
   }
 }
 
-TEST(BanditReplayTest, AnActionThatIsNotAllowedIsDamage) {
-  const Config config = BanditConfigOf();
+TEST(BanditReplayTest, AnActionThatIsNotAllowedIsCorruption) {
+  const Config config = MakeBanditConfig();
   std::vector<StepTables> steps = Train(config);
   for (StreamTable& table : steps[0].tables) {
     if (table.schema().name == "episodes") table.MutableValues<int32_t>(4)[0] = 99;
   }
-  EXPECT_EQ(CheckTables(RecordSchemaOf(config), steps[0]).code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(CheckTables(MakeRecordSchema(config), steps[0]).code(), absl::StatusCode::kDataLoss);
 }
 
 // A run that continues draws the steps after its record, but none inside it.
 TEST(BanditReplayTest, AStepThatTheRecordLacksIsDrawnOnlyAfterItsEnd) {
-  const Config config = BanditConfigOf();
+  const Config config = MakeBanditConfig();
   const std::vector<StepTables> steps = Train(config);
   TableSink sink;  // of the live steps
   const auto continue_from = [&](const std::vector<StepTables>& records) {

@@ -65,7 +65,7 @@ TEST_F(MemoryAgentModelTest, ARunBeginsWithAnExportedPolicyAndItsHead) {
 }
 
 // A digit that only some states have is missed before the first step.
-TEST_F(MemoryAgentModelTest, ATokenizerThatCannotWriteEveryStateIsRefused) {
+TEST_F(MemoryAgentModelTest, ATokenizerThatCannotWriteEveryStateIsRejected) {
   auto parts = PrepareRun(AgentConfig());
   ASSERT_OK(parts);
   ASSERT_OK(parts->workload->Export(PosixFileSystem(), directory_));
@@ -81,7 +81,7 @@ TEST_F(MemoryAgentModelTest, ATokenizerThatCannotWriteEveryStateIsRefused) {
 }
 
 // A frozen model is read again at the end of a run, and adapters on another one would be exported as if they fitted.
-TEST_F(MemoryAgentModelTest, AFrozenModelThatChangedIsRefused) {
+TEST_F(MemoryAgentModelTest, AFrozenModelThatChangedIsRejected) {
   auto parts = PrepareRun(AgentConfig());
   ASSERT_OK(parts);
   ASSERT_OK(parts->workload->Export(PosixFileSystem(), directory_));
@@ -152,7 +152,7 @@ TEST_F(MemoryAgentModelTest, ALanguageModelIsReadWithoutItsHead) {
   const models::DecoderLayout layout = models::MakeDecoderLayout(decoder);
   std::vector<float> weights(static_cast<size_t>(layout.total));
   models::InitializeParameters(decoder, layout, 3, absl::MakeSpan(weights));
-  ASSERT_OK_AND_ASSIGN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
+  ASSERT_OK_AND_ASSIGN(const models::Tokenizer tokenizer, LoadTokenizer(config.model));
   ASSERT_OK(models::ExportModel(PosixFileSystem(), directory_, decoder, weights,
                                 {tokenizer.json(), tokenizer.config_json()}));
   const std::vector<float> first = FirstWeights(directory_, /*files=*/5);  // also generation_config.json
@@ -161,7 +161,7 @@ TEST_F(MemoryAgentModelTest, ALanguageModelIsReadWithoutItsHead) {
   EXPECT_TRUE(std::equal(first.begin(), first.begin() + static_cast<int64_t>(trunk), weights.begin()));
 }
 
-TEST(MemoryAgentConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
+TEST(MemoryAgentConfigTest, ValuesThatDoNotGoTogetherAreRejected) {
   const auto check = [](const std::string& memory) { return CheckConfig(AgentConfig("", memory), 1); };
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   Config config = AgentConfig();
@@ -203,7 +203,7 @@ TEST(MemoryAgentConfigTest, FactsNeedAThirdStageAndAShortTermMemoryThatForgets) 
   EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("memory.context_window 161 may hold a summary")));
 }
 
-TEST(MemoryAgentConfigTest, AModelThatCannotReadStatesIsRefusedOrWarnedAbout) {
+TEST(MemoryAgentConfigTest, AModelThatCannotReadStatesIsRejectedOrWarnedAbout) {
   Config config = AgentConfig();
   config.model.max_position_embeddings = 8;
   auto parts = PrepareRun(config);
@@ -245,7 +245,7 @@ TEST(MemoryAgentConfigTest, RewardsAtTheEndAreNotComparedStepByStep) {
               StatusIs(kInvalid, HasSubstr("which memory.reward composite does not use")));
 }
 
-TEST(MemoryAgentConfigTest, AGroupOfOneIsRefused) {
+TEST(MemoryAgentConfigTest, AGroupOfOneIsRejected) {
   Config config = AgentConfig("[algorithm]\nname = \"agemem\"\n");
   config.rollout.num_generations = 1;
   EXPECT_THAT(CheckConfig(config, 1), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("set it to 2 or more")));

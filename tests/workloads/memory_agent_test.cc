@@ -26,7 +26,7 @@ using testing::StatusIs;
 const char* const kAlgorithms[] = {
     "[algorithm]\nname = \"agemem\"\nnum_iterations = 2\nnum_mini_batches = 2\nminibatches_of = \"decisions\"\n",
     "[algorithm]\nname = \"grpo\"\nbeta = 0.1\nkl_estimator = \"exact\"\nnum_iterations = 2\n"
-    "importance_correction = \"token_truncate\"\n[warm_up]\nsteps = 2\nprompts_per_step = 5\n",
+    "importance_correction = \"token_truncate\"\n[sft]\nsteps = 2\nprompts_per_step = 5\n",
     "[algorithm]\nname = \"reinforce\"\nbaseline = \"greedy\"\n",
     "[algorithm]\nname = \"ppo\"\nnum_mini_batches = 2\nminibatches_of = \"episodes\"\n[evaluation]\nevery = 2\n"
     "num_prompts = 4\nnum_generations = 2\n",
@@ -39,7 +39,7 @@ class MemoryAgentTest : public ::testing::TestWithParam<const char*> {};
 TEST_P(MemoryAgentTest, RanksThreadsAndMicroBatchesChangeNoBit) {
   const Config config = AgentConfig(GetParam(), "stage3_behaviour = \"guided\"\n");
   const std::vector<StepTables> steps = Train(config);
-  ASSERT_EQ(static_cast<int64_t>(steps.size()), config.warm_up.steps + config.run.steps);
+  ASSERT_EQ(static_cast<int64_t>(steps.size()), config.sft.steps + config.run.steps);
   for (const int ranks : {2, 4}) ExpectSame(config, steps, Train(config, ranks));
   Config other = config;
   other.execution.threads = 3;
@@ -79,10 +79,10 @@ TEST(FactsRunTest, MeasuresItsAnswers) {
   for (const uint8_t each : answers.Values<uint8_t>(7)) correct += each;
   EXPECT_EQ(answers.rows(), 160);
   EXPECT_GT(correct, 0);
-  EXPECT_EQ(MetricOf(last, "memory/accuracy"), correct / 160);
-  EXPECT_EQ(MetricOf(last, "memory/recall_bonus"), 0);
-  EXPECT_GE(MetricOf(last, "eval_greedy_accuracy"), 0);
-  EXPECT_LE(MetricOf(last, "eval_mean@2"), 1);
+  EXPECT_EQ(GetMetric(last, "memory/accuracy"), correct / 160);
+  EXPECT_EQ(GetMetric(last, "memory/recall_bonus"), 0);
+  EXPECT_GE(GetMetric(last, "eval_greedy_accuracy"), 0);
+  EXPECT_LE(GetMetric(last, "eval_mean@2"), 1);
 }
 
 struct StoredEpisode {
@@ -90,7 +90,7 @@ struct StoredEpisode {
   std::vector<float> logprobs, behaviour_logprobs;
 };
 
-std::vector<StoredEpisode> EpisodesOf(const StepTables& step) {
+std::vector<StoredEpisode> ReadEpisodes(const StepTables& step) {
   std::vector<StoredEpisode> episodes;
   for (RowReader row(step.Find("episodes")); row.has_row(); row.Next()) {
     StoredEpisode& episode = episodes.emplace_back();
@@ -104,7 +104,7 @@ TEST(MemoryAgentRecordTest, HasTheLogprobsOfThePolicyAndOfWhatWasDrawnFrom) {
   const std::vector<StepTables> steps = Train(AgentConfig());
   for (size_t i = 0; i < steps.size(); ++i) {
     const bool explores = i < 2;  // stages 1 and 2
-    for (const StoredEpisode& episode : EpisodesOf(steps[i])) {
+    for (const StoredEpisode& episode : ReadEpisodes(steps[i])) {
       ASSERT_EQ(static_cast<int64_t>(episode.logprobs.size()), episode.total_steps);
       ASSERT_EQ(static_cast<int64_t>(episode.behaviour_logprobs.size()), explores ? episode.total_steps : 0);
       for (size_t t = 0; t < episode.behaviour_logprobs.size(); ++t) {
@@ -112,7 +112,7 @@ TEST(MemoryAgentRecordTest, HasTheLogprobsOfThePolicyAndOfWhatWasDrawnFrom) {
         EXPECT_NE(episode.logprobs[t], episode.behaviour_logprobs[t]);
       }
     }
-    EXPECT_EQ(MetricOf(steps[i], "sampling/sampling_logp_difference/max"), 0.0);
+    EXPECT_EQ(GetMetric(steps[i], "sampling/sampling_logp_difference/max"), 0.0);
   }
 }
 
@@ -142,20 +142,20 @@ TEST(MemoryAgentRecordTest, StatesNeverContainTheOperationThatFollows) {
   }
 }
 
-TEST(MemoryAgentRecordTest, AnOperationThatTheBehaviourDoesNotDrawIsDamage) {
+TEST(MemoryAgentRecordTest, AnOperationThatTheBehaviourDoesNotDrawIsCorruption) {
   const Config config = AgentConfig("", "stage3_behaviour = \"heuristic\"\n");
   std::vector<StepTables> steps = Train(config);
   for (StreamTable& table : steps[2].tables) {
     if (table.schema().name != "decisions") continue;
     for (int32_t& action : table.MutableValues<int32_t>(5)) action = 0;  // never one of the short-term memory
   }
-  EXPECT_THAT(CheckTables(RecordSchemaOf(config), steps[2]),
+  EXPECT_THAT(CheckTables(MakeRecordSchema(config), steps[2]),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("not one of those that the behaviour")));
 }
 
-TEST(MemoryAgentRecordTest, LogprobsOfABehaviourThatTheStageDoesNotHaveAreDamage) {
+TEST(MemoryAgentRecordTest, LogprobsOfABehaviourThatTheStageDoesNotHaveAreCorruption) {
   const std::vector<StepTables> steps = Train(AgentConfig());
-  EXPECT_THAT(CheckTables(RecordSchemaOf(AgentConfig("", "stage1_behaviour = \"policy\"\n")), steps[0]),
+  EXPECT_THAT(CheckTables(MakeRecordSchema(AgentConfig("", "stage1_behaviour = \"policy\"\n")), steps[0]),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("log-probabilities of another")));
 }
 
@@ -178,13 +178,13 @@ TEST(MemoryAgentRecordTest, HasTheAdvantageOfEachOperation) {
   EXPECT_GT(differ, 10);
 }
 
-TEST(MemoryAgentRecordTest, AnOperationThatDoesNotExistIsDamage) {
+TEST(MemoryAgentRecordTest, AnOperationThatDoesNotExistIsCorruption) {
   const Config config = AgentConfig();
   std::vector<StepTables> steps = Train(config);
   for (StreamTable& table : steps[0].tables) {
     if (table.schema().name == "decisions") table.MutableValues<int32_t>(5)[0] = 6;
   }
-  EXPECT_THAT(CheckTables(RecordSchemaOf(config), steps[0]),
+  EXPECT_THAT(CheckTables(MakeRecordSchema(config), steps[0]),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("its action is no operation")));
 }
 
@@ -260,10 +260,10 @@ TEST(MemoryAgentLearningTest, TheRewardRisesAndFailuresVanish) {
   config.model.hidden_size = 32;
   config.optimizer.learning_rate = 5e-3;
   const std::vector<StepTables> steps = Train(config);
-  EXPECT_LT(MetricOf(steps.front(), "reward"), 0.65);
-  EXPECT_GT(MetricOf(steps.back(), "reward"), 0.85);
-  EXPECT_GT(MetricOf(steps.front(), "memory/failed_operations"), 0.1);
-  EXPECT_LT(MetricOf(steps.back(), "memory/failed_operations"), 0.05);
+  EXPECT_LT(GetMetric(steps.front(), "reward"), 0.65);
+  EXPECT_GT(GetMetric(steps.back(), "reward"), 0.85);
+  EXPECT_GT(GetMetric(steps.front(), "memory/failed_operations"), 0.1);
+  EXPECT_LT(GetMetric(steps.back(), "memory/failed_operations"), 0.05);
 }
 
 TEST(MemoryAgentEvaluationTest, MeasuresEveryStage) {
@@ -275,13 +275,13 @@ TEST(MemoryAgentEvaluationTest, MeasuresEveryStage) {
   for (const char* stage : {"1", "2", "3"}) {
     for (const char* policy : {"", "greedy_"}) {
       const std::string name = std::string("eval_stage") + stage + "_" + policy + "reward";
-      EXPECT_GT(MetricOf(last, name), 0.2) << name;
-      EXPECT_LT(MetricOf(last, name), 1.2) << name;
+      EXPECT_GT(GetMetric(last, name), 0.2) << name;
+      EXPECT_LT(GetMetric(last, name), 1.2) << name;
     }
   }
-  EXPECT_EQ(MetricOf(last, "eval_stage1_failed_operations"), 0.0);
-  EXPECT_EQ(MetricOf(last, "eval_best"), MetricOf(last, "eval_stage3_reward"));
-  EXPECT_EQ(MetricOf(last, "eval_reward"), MetricOf(last, "eval_stage3_reward"));
+  EXPECT_EQ(GetMetric(last, "eval_stage1_failed_operations"), 0.0);
+  EXPECT_EQ(GetMetric(last, "eval_best"), GetMetric(last, "eval_stage3_reward"));
+  EXPECT_EQ(GetMetric(last, "eval_reward"), GetMetric(last, "eval_stage3_reward"));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Config GrowthConfigOf(const std::string& more = "") {
+Config MakeGrowthConfig(const std::string& more = "") {
   return ConfigOf(
       "[run]\nworkload = \"morphogenesis\"\nsteps = 2\nlogical_shards = 4\n"
       "[morphogenesis]\ntrain_examples = 8\nvalidation_examples = 8\nbatch_size = 4\nimage_size = 8\n"
@@ -35,7 +35,7 @@ const std::string kCases[] = {
     kPrompts +
         "1\n[algorithm]\nname = \"ppo\"\nmini_batch_size = 3\nminibatches_of = \"episodes\"\nnum_iterations = 2\n"
         "target_kl = 0.01\ntarget_kl_of = \"iterations\"\nreward_scaling = \"running\"\n"
-        "[warm_up]\nsteps = 1\nprompts_per_step = 5\n[evaluation]\nevery = 2\nnum_prompts = 3\nnum_generations = 1\n",
+        "[sft]\nsteps = 1\nprompts_per_step = 5\n[evaluation]\nevery = 2\nnum_prompts = 3\nnum_generations = 1\n",
     "lstm = 4\nnormalizes_features = true\nreward = \"contribution\"\n" + kPrompts +
         "2\n[algorithm]\nname = \"ppo\"\nbeta = 0.1\nbootstrap_truncated = false\n",
     "reward = \"loss\"\ntelemetry = false\n" + kPrompts + "2\n[algorithm]\nname = \"grpo\"\n",
@@ -44,9 +44,9 @@ const std::string kCases[] = {
 class MorphogenesisTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(MorphogenesisTest, RanksThreadsAndMicroBatchesChangeNoBit) {
-  const Config config = GrowthConfigOf(GetParam());
+  const Config config = MakeGrowthConfig(GetParam());
   const std::vector<StepTables> steps = Train(config);
-  ASSERT_EQ(static_cast<int64_t>(steps.size()), config.warm_up.steps + config.run.steps);
+  ASSERT_EQ(static_cast<int64_t>(steps.size()), config.sft.steps + config.run.steps);
   ExpectSame(config, steps, Train(config, 3));
   Config other = config;
   other.execution.threads = 3;
@@ -55,26 +55,26 @@ TEST_P(MorphogenesisTest, RanksThreadsAndMicroBatchesChangeNoBit) {
 }
 
 TEST_P(MorphogenesisTest, AReplayComputesTheRecord) {
-  const Config config = GrowthConfigOf(GetParam());
+  const Config config = MakeGrowthConfig(GetParam());
   const std::vector<StepTables> steps = Train(config);
   ExpectSame(config, steps, Train(config, 2, &steps));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, MorphogenesisTest, ::testing::ValuesIn(kCases));
 
-TEST(MorphogenesisReplayTest, ADamagedRowIsASentence) {
-  const Config config = GrowthConfigOf(kCases[2]);
+TEST(MorphogenesisReplayTest, ACorruptedRowIsASentence) {
+  const Config config = MakeGrowthConfig(kCases[2]);
   std::vector<StepTables> steps = Train(config);
   for (StreamTable& table : steps[0].tables) {
     if (table.schema().name == "decisions") table.MutableValues<int32_t>(kFirstOwn + 3)[0] = 99;
   }
-  EXPECT_THAT(CheckTables(RecordSchemaOf(config), steps[0]),
+  EXPECT_THAT(CheckTables(MakeRecordSchema(config), steps[0]),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("its action is not allowed")));
 }
 
-TEST(MorphogenesisConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
+TEST(MorphogenesisConfigTest, ValuesThatDoNotGoTogetherAreRejected) {
   const auto error = [](const std::string& growth, const std::string& algorithm = "ppo") {
-    Config config = GrowthConfigOf("[algorithm]\nname = \"" + algorithm + "\"\n");
+    Config config = MakeGrowthConfig("[algorithm]\nname = \"" + algorithm + "\"\n");
     if (growth == "small") config.morphogenesis.blocks = 4;
     if (growth == "folder") config.morphogenesis.data_path = "/cifar";
     if (growth == "trunk") config.morphogenesis.trunk = "8 x";
@@ -101,7 +101,7 @@ TEST(MorphogenesisConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
 }
 
 TEST(MorphogenesisConfigTest, WarnsOfManyEpochsOfAControllerThatRemembers) {
-  Config config = GrowthConfigOf();
+  Config config = MakeGrowthConfig();
   config.algorithm.num_iterations = 3;
   const auto warnings = [&] { return MorphogenesisWarnings(config.morphogenesis, config.algorithm.num_iterations); };
   EXPECT_THAT(warnings(), IsEmpty());
@@ -112,7 +112,7 @@ TEST(MorphogenesisConfigTest, WarnsOfManyEpochsOfAControllerThatRemembers) {
 }
 
 TEST(MorphogenesisConfigTest, StoresOnlyTheKeysThatItReads) {
-  const std::string canonical = CanonicalConfig(GrowthConfigOf());
+  const std::string canonical = CanonicalConfig(MakeGrowthConfig());
   EXPECT_NE(canonical.find("\nmorphogenesis.hidden = \"6\"\n"), std::string::npos) << canonical;
   for (const char* other : {"model.", "data.path", "rollout.top_k", "memory."}) {
     EXPECT_EQ(canonical.find(other), std::string::npos) << other;
@@ -120,7 +120,7 @@ TEST(MorphogenesisConfigTest, StoresOnlyTheKeysThatItReads) {
 }
 
 TEST(MorphogenesisConfigTest, AMissingFolderOrFileIsASentence) {
-  Config config = GrowthConfigOf();
+  Config config = MakeGrowthConfig();
   config.morphogenesis.image_size = 32;
   config.morphogenesis.data_path = "/nothing/here";
   RunParts parts;

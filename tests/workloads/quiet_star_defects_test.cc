@@ -19,13 +19,13 @@ constexpr char kGroupMean[] = "[algorithm]\nname = \"reinforce\"\nbaseline = \"s
 
 Config DifficultConfig() {
   Config config =
-      ThoughtsConfigOf(kGroupMean, "positions = \"difficult\"\ninjection_threshold = 0.65\ninjection_interval = 2\n");
+      MakeThoughtsConfig(kGroupMean, "positions = \"difficult\"\ninjection_threshold = 0.65\ninjection_interval = 2\n");
   config.model.initializer_range = 1;  // so that some tokens are more difficult than others
   return config;
 }
 
 Config ValueConfig() {
-  return ThoughtsConfigOf(
+  return MakeThoughtsConfig(
       "[algorithm]\nname = \"reinforce\"\nbaseline = \"value\"\nvalue_steps = \"turns\"\ngamma = 0.99\n",
       "reward = \"graded\"\nvalue_hidden = \"8\"\n");
 }
@@ -39,7 +39,7 @@ const StreamTable& ThoughtsIn(const StepTables& step) {
 
 // Of a table's column, all values.
 template <typename T>
-std::vector<T> ColumnOf(const StreamTable& table, absl::string_view name) {
+std::vector<T> ReadColumn(const StreamTable& table, absl::string_view name) {
   const absl::Span<const T> values = table.Values<T>(FindColumn(table.schema(), name).value());
   return {values.begin(), values.end()};
 }
@@ -48,8 +48,8 @@ std::vector<T> ColumnOf(const StreamTable& table, absl::string_view name) {
 TEST(QuietStarRunTest, TextsAreDecidedEachForItself) {
   const std::vector<StepTables> steps = Train(DifficultConfig());
   for (const StepTables& step : steps) {
-    const std::vector<int64_t> prompts = ColumnOf<int64_t>(ThoughtsIn(step), "prompt"),
-                               positions = ColumnOf<int64_t>(ThoughtsIn(step), "position");
+    const std::vector<int64_t> prompts = ReadColumn<int64_t>(ThoughtsIn(step), "prompt"),
+                               positions = ReadColumn<int64_t>(ThoughtsIn(step), "position");
     std::map<int64_t, std::vector<int64_t>> positions_of;
     for (size_t i = 0; i < prompts.size(); ++i) positions_of[prompts[i]].push_back(positions[i]);
     EXPECT_EQ(positions_of.size(), 5u) << "every text of the batch has thoughts, in every step";
@@ -62,9 +62,9 @@ TEST(QuietStarRunTest, TheValueFunctionIsClippedWithThePolicy) {
   Config config = ValueConfig();
   config.run.steps = 1;
   config.quiet_star.delimiter_gradient_weight = 1;
-  const double norm = MetricOf(Train(config).back(), "grad_norm");
+  const double norm = GetMetric(Train(config).back(), "grad_norm");
   config.algorithm.vf_coef *= 1e4;
-  EXPECT_GT(MetricOf(Train(config).back(), "grad_norm"), 100 * norm);
+  EXPECT_GT(GetMetric(Train(config).back(), "grad_norm"), 100 * norm);
 }
 
 // 10. The prototype's optimizer has no learning rate that schedules know.
@@ -77,7 +77,7 @@ TEST(QuietStarRunTest, SchedulesReachMuonGrokfast) {
   RunFrom(config, nullptr, &falling);
   EXPECT_EQ(constant.states[0].weights, falling.states[0].weights) << "both begin with the peak";
   EXPECT_NE(constant.states[1].weights, falling.states[1].weights);
-  EXPECT_EQ(MetricOf(falling.steps[1], "learning_rate"), config.optimizer.learning_rate / 2);
+  EXPECT_EQ(GetMetric(falling.steps[1], "learning_rate"), config.optimizer.learning_rate / 2);
 }
 
 // 14. Keys of the prototype do not reach what they are about.
@@ -90,8 +90,8 @@ TEST(QuietStarRunTest, EveryKeyOfThoughtsReachesThem) {
     change(config);
     const StepTables step = Train(config).back();
     const StreamTable &a = ThoughtsIn(expected), &b = ThoughtsIn(step);
-    return ColumnOf<int64_t>(a, "position") != ColumnOf<int64_t>(b, "position") ||
-           ColumnOf<int32_t>(a, "tokens") != ColumnOf<int32_t>(b, "tokens");
+    return ReadColumn<int64_t>(a, "position") != ReadColumn<int64_t>(b, "position") ||
+           ReadColumn<int32_t>(a, "tokens") != ReadColumn<int32_t>(b, "tokens");
   };
   EXPECT_FALSE(differs([](Config&) {}));
   EXPECT_TRUE(differs([](Config& c) { c.rollout.temperature = 0.1; }));
@@ -106,13 +106,13 @@ TEST(QuietStarRunTest, EveryKeyOfThoughtsReachesThem) {
 // 15. The prototype's divergence is a sum over the text, and its entropy that of the text's predictions.
 TEST(QuietStarRunTest, DivergenceAndEntropyAreMeansOverTheTokensOfThoughts) {
   const auto measure = [](int64_t length, absl::string_view metric, const char* direction = "policy_from_copy") {
-    Config config = ThoughtsConfigOf(
+    Config config = MakeThoughtsConfig(
         "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_none\"\ngamma = 0\nbeta = 0.1\n"
         "kl_estimator = \"exact\"\n",
         "reward = \"graded\"\n");
     config.quiet_star.min_thought_length = config.quiet_star.max_thought_length = length;
     config.quiet_star.kl_direction = direction;
-    return MetricOf(Train(config).back(), metric);
+    return GetMetric(Train(config).back(), metric);
   };
   const double most = std::log(136.0);  // 128 tokens and 8 thinking ones
   for (const int64_t length : {1, 8}) {
@@ -134,16 +134,16 @@ TEST(QuietStarRunTest, ZeroStepsAreZeroSteps) {
 
 // 20. The prototype compares thoughts with dropout with no thoughts without.
 TEST(QuietStarRunTest, RewardsDropNothing) {
-  Config config = ThoughtsConfigOf("[algorithm]\nname = \"reinforce\"\nbaseline = \"step_none\"\ngamma = 0\n",
-                                   "mixing = \"attention\"\nmixing_heads = 2\nreward = \"graded\"\n"
-                                   "clamp_rewards = false\npositions = \"answer\"\n");
+  Config config = MakeThoughtsConfig("[algorithm]\nname = \"reinforce\"\nbaseline = \"step_none\"\ngamma = 0\n",
+                                     "mixing = \"attention\"\nmixing_heads = 2\nreward = \"graded\"\n"
+                                     "clamp_rewards = false\npositions = \"answer\"\n");
   config.run.steps = 1;
   config.quiet_star.mixing_dropout = 0;
   const StepTables none = Train(config).back();
   config.quiet_star.mixing_dropout = 0.5;
   const StepTables some = Train(config).back();
-  EXPECT_EQ(ColumnOf<double>(ThoughtsIn(none), "earned"), ColumnOf<double>(ThoughtsIn(some), "earned"));
-  EXPECT_NE(MetricOf(none, "mixed_nll"), MetricOf(some, "mixed_nll")) << "training drops";
+  EXPECT_EQ(ReadColumn<double>(ThoughtsIn(none), "earned"), ReadColumn<double>(ThoughtsIn(some), "earned"));
+  EXPECT_NE(GetMetric(none, "mixed_nll"), GetMetric(some, "mixed_nll")) << "training drops";
 }
 
 }  // namespace

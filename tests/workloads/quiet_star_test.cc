@@ -21,15 +21,15 @@ namespace {
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-// Each with what it needs: a warm-up with thoughts, a value function of turns, a reference, evaluations with tests for
-// theater, positions by difficulty without and with the attention's, the latter with turns of the same weight; adapters
-// with a warm-up that converges and a divergence of the baked copy.
+// Each with what it needs: an SFT phase with thoughts, a value function of turns, a reference, evaluations with tests
+// for theater, positions by difficulty without and with the attention's, the latter with turns of the same weight;
+// adapters with an SFT phase that converges and a divergence of the baked copy.
 struct Choice {
   const char *thoughts, *more;
 };
 const Choice kChoices[] = {
     {"positions = \"answer\"\n",
-     "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_none\"\ngamma = 0\n[warm_up]\nsteps = 2\nprompts_per_step = "
+     "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_none\"\ngamma = 0\n[sft]\nsteps = 2\nprompts_per_step = "
      "5\n"
      "[evaluation]\nevery = 1\nnum_prompts = 5\nnum_generations = 2\n"},
     {"reward = \"graded\"\nclamp_rewards = false\ntokens_ahead = 2\nvalue_hidden = \"8\"\n",
@@ -45,10 +45,10 @@ const Choice kChoices[] = {
     {"positions = \"answer\"\nreward = \"graded\"\nkl_direction = \"copy_from_policy\"\ncounted = \"answer\"\n"
      "plain_share = 0.5\nbaking_convergence = 0.3\nbaking_window = 2\n",
      "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_none\"\ngamma = 0\nbeta = 0.1\nkl_estimator = \"exact\"\n"
-     "[lora]\nr = 4\ndropout = 0\n[warm_up]\nsteps = 60\nprompts_per_step = 5\nlearning_rate = 5e-2\n"},
+     "[lora]\nr = 4\ndropout = 0\n[sft]\nsteps = 60\nprompts_per_step = 5\nlearning_rate = 5e-2\n"},
 };
 
-Config ConfigOfChoice(const Choice& choice) { return ThoughtsConfigOf(choice.more, choice.thoughts); }
+Config ConfigOfChoice(const Choice& choice) { return MakeThoughtsConfig(choice.more, choice.thoughts); }
 
 class QuietStarTest : public ::testing::TestWithParam<Choice> {};
 
@@ -56,7 +56,7 @@ TEST_P(QuietStarTest, RanksThreadsAndMicroBatchesChangeNoBit) {
   const Config config = ConfigOfChoice(GetParam());
   const std::vector<StepTables> steps = Train(config);
   const bool converges = config.quiet_star.baking_convergence > 0;
-  const int64_t most = config.warm_up.steps + config.run.steps;
+  const int64_t most = config.sft.steps + config.run.steps;
   ASSERT_EQ(static_cast<int64_t>(steps.size()) < most, converges);
   ExpectSame(config, steps, Train(config, 3));
   Config other = config;
@@ -77,21 +77,21 @@ INSTANTIATE_TEST_SUITE_P(Choices, QuietStarTest, ::testing::ValuesIn(kChoices));
 // With its own threshold the original never thinks.
 TEST(QuietStarRunTest, ThinksWhereTheTextIsDifficult) {
   const std::vector<StepTables> steps = Train(ConfigOfChoice(kChoices[2]));
-  EXPECT_GT(MetricOf(steps.back(), "thoughts/positions"), 1);
-  EXPECT_LT(MetricOf(steps.back(), "thoughts/positions"), 10);
+  EXPECT_GT(GetMetric(steps.back(), "thoughts/positions"), 1);
+  EXPECT_LT(GetMetric(steps.back(), "thoughts/positions"), 10);
 }
 
 // With a model that knows nothing, entropies are nearly the greatest, and losses a long way from 10 nats.
 TEST(QuietStarRunTest, EvaluationsLeaveTheLossOutOfTheDifficulty) {
-  Config config = ThoughtsConfigOf(
+  Config config = MakeThoughtsConfig(
       "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_group_mean\"\ngamma = 0\n"
       "[evaluation]\nevery = 1\nnum_prompts = 3\nnum_generations = 2\n",
       "positions = \"difficult\"\ninjection_threshold = 0.9\ninjection_interval = 2\n");
   config.model.initializer_range = 0.01;
   config.run.steps = 1;
   const std::vector<StepTables> steps = Train(config);
-  EXPECT_EQ(MetricOf(steps.back(), "thoughts/positions"), 0);
-  EXPECT_GT(MetricOf(steps.back(), "eval_completions/mean_length"), 1) << "tokens of thoughts";
+  EXPECT_EQ(GetMetric(steps.back(), "thoughts/positions"), 0);
+  EXPECT_GT(GetMetric(steps.back(), "eval_completions/mean_length"), 1) << "tokens of thoughts";
 }
 
 // Thoughts have one or two tokens.
@@ -100,24 +100,24 @@ TEST(QuietStarRunTest, ThoughtsOfDifferentLengthsMayHaveTheSameWeight) {
   const std::vector<StepTables> by_thought = Train(config);
   config.algorithm.aggregation = "grpo";
   const std::vector<StepTables> by_token = Train(config);
-  EXPECT_EQ(MetricOf(by_thought[0], "entropy"), MetricOf(by_token[0], "entropy"));
-  EXPECT_NE(MetricOf(by_thought[0], "grad_norm"), MetricOf(by_token[0], "grad_norm"));
+  EXPECT_EQ(GetMetric(by_thought[0], "entropy"), GetMetric(by_token[0], "entropy"));
+  EXPECT_NE(GetMetric(by_thought[0], "grad_norm"), GetMetric(by_token[0], "grad_norm"));
 }
 
 // The original's policy is its own reference.
 TEST(QuietStarRunTest, TheReferenceIsACopyThatTrainingDoesNotMove) {
   const std::vector<StepTables> steps = Train(ConfigOfChoice(kChoices[1]));
-  EXPECT_EQ(MetricOf(steps.front(), "kl"), 0);
-  EXPECT_GT(MetricOf(steps.back(), "kl"), 0);
+  EXPECT_EQ(GetMetric(steps.front(), "kl"), 0);
+  EXPECT_GT(GetMetric(steps.back(), "kl"), 0);
 }
 
-TEST(QuietStarRunTest, DamageIsRefused) {
+TEST(QuietStarRunTest, CorruptionIsRejected) {
   const Config config = ConfigOfChoice(kChoices[0]);
   std::vector<StepTables> steps = Train(config);
   for (StreamTable& table : steps.back().tables) {
     if (table.schema().name == "thoughts") table.MutableValues<int64_t>(5)[0] = 99;  // a position behind the text
   }
-  EXPECT_EQ(CheckTables(RecordSchemaOf(config), steps.back()).code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(CheckTables(MakeRecordSchema(config), steps.back()).code(), absl::StatusCode::kDataLoss);
 }
 
 TEST(QuietStarRunTest, ATranscriptShowsThoughtsAtTheirPositions) {
@@ -138,28 +138,28 @@ TEST(QuietStarRunTest, TheaterCanEndTheRun) {
   config.quiet_star.anti_theater_patience = 2;
   const std::vector<StepTables> steps = Train(config);
   ASSERT_EQ(steps.size(), 4u);
-  EXPECT_EQ(MetricOf(steps.back(), "eval_anti_theater_failures"), 2);
-  EXPECT_EQ(MetricOf(steps.back(), "eval_anti_theater_all_passed"), 0);
+  EXPECT_EQ(GetMetric(steps.back(), "eval_anti_theater_failures"), 2);
+  EXPECT_EQ(GetMetric(steps.back(), "eval_anti_theater_all_passed"), 0);
 }
 
-TEST(QuietStarRunTest, AWarmUpThatConvergesGoesOnFromEachOfItsSteps) {
+TEST(QuietStarRunTest, ASftThatConvergesGoesOnFromEachOfItsSteps) {
   const Config config = ConfigOfChoice(kChoices[5]);
   StateSink whole;
   const std::vector<float> weights = RunFrom(config, nullptr, &whole);
   const size_t taken = whole.steps.size() - static_cast<size_t>(config.run.steps);
   ASSERT_GE(taken, 2u);
-  EXPECT_EQ(MetricOf(whole.steps[taken - 1], "warm_up/steps_not_taken"),
-            static_cast<double>(config.warm_up.steps) - static_cast<double>(taken));
-  EXPECT_GE(MetricOf(whole.steps[taken - 1], "warm_up/window_mean"), 0.3);
+  EXPECT_EQ(GetMetric(whole.steps[taken - 1], "sft/steps_not_taken"),
+            static_cast<double>(config.sft.steps) - static_cast<double>(taken));
+  EXPECT_GE(GetMetric(whole.steps[taken - 1], "sft/window_mean"), 0.3);
   for (size_t from : {size_t{0}, taken / 2, taken - 2, taken - 1, taken}) {
     StateSink rest;
     EXPECT_EQ(RunFrom(config, &whole.states[from], &rest), weights) << from;
     ExpectSame(config, rest.steps, {whole.steps.begin() + static_cast<int64_t>(from) + 1, whole.steps.end()});
   }
-  // The steps that were taken are those of a warm-up without a threshold.
+  // The steps that were taken are those of an SFT phase without a threshold.
   Config plain = config;
   plain.quiet_star.baking_convergence = 0;
-  plain.warm_up.steps = static_cast<int64_t>(taken);
+  plain.sft.steps = static_cast<int64_t>(taken);
   StateSink as_many;
   EXPECT_EQ(RunFrom(plain, nullptr, &as_many), weights);
 }
@@ -174,13 +174,13 @@ TEST(QuietStarRunTest, TheaterCanRollTheModelBack) {
   StateSink sink;
   const std::vector<float> weights = RunFrom(config, nullptr, &sink);
   ASSERT_EQ(sink.steps.size(), 4u);
-  const size_t best = static_cast<size_t>(MetricOf(sink.steps.back(), "eval_best_step"));
+  const size_t best = static_cast<size_t>(GetMetric(sink.steps.back(), "eval_best_step"));
   ASSERT_EQ(best, 2u);
   EXPECT_EQ(weights, sink.states[best - 1].weights);
   EXPECT_NE(weights, sink.states.back().weights);
 }
 
-TEST(QuietStarConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
+TEST(QuietStarConfigTest, ValuesThatDoNotGoTogetherAreRejected) {
   const auto check = [](void (*choose)(Config&)) {
     Config config = ConfigOfChoice(kChoices[0]);
     choose(config);
@@ -212,7 +212,7 @@ TEST(QuietStarConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
               StatusIs(kInvalid, HasSubstr("algorithm.baseline greedy compares whole episodes, but thoughts are "
                                            "rewarded one by one: choose step_none, step_group_mean or value")));
   for (const char* name : {"remax", "a2po"}) {
-    Config config = ThoughtsConfigOf();
+    Config config = MakeThoughtsConfig();
     config.algorithm = AlgorithmConfig();
     config.algorithm.name = name;
     EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("compares whole episodes"))) << name;
@@ -229,40 +229,40 @@ TEST(QuietStarConfigTest, ValuesThatDoNotGoTogetherAreRefused) {
               StatusIs(kInvalid, HasSubstr("set evaluation.every")));
 }
 
-std::string WarningsOf(const Config& config, RunUse use = RunUse::kTraining) {
+std::string CollectWarnings(const Config& config, RunUse use = RunUse::kTraining) {
   const absl::StatusOr<RunParts> parts = PrepareRun(config, 1, use);
   EXPECT_OK(parts);
   return absl::StrJoin(parts->warnings, "\n");
 }
 
-// The rate of a warm-up is that of training times warm_up.learning_rate / optimizer.learning_rate.
-TEST(QuietStarConfigTest, WarnsOfRatesThatAWarmUpDoesNotStand) {
+// The rate of an SFT phase is that of training times sft.learning_rate / optimizer.learning_rate.
+TEST(QuietStarConfigTest, WarnsOfRatesThatASftDoesNotStand) {
   Config config = ConfigOfChoice(kChoices[0]);
   config.optimizer.name = "muon_grokfast";
   config.optimizer.learning_rate = 1e-6;
-  EXPECT_EQ(WarningsOf(config),
-            "the warm-up updates vectors, embeddings and heads, which are AdamW's, with a learning rate of 1: "
-            "optimizer.fallback_learning_rate 0.001 x warm_up.learning_rate 0.001 / optimizer.learning_rate 1e-06: set "
-            "optimizer.fallback_learning_rate or warm_up.learning_rate lower, or optimizer.learning_rate higher");
-  EXPECT_EQ(WarningsOf(config, RunUse::kEvaluation), "");
+  EXPECT_EQ(CollectWarnings(config),
+            "the SFT updates vectors, embeddings and heads, which are AdamW's, with a learning rate of 1: "
+            "optimizer.fallback_learning_rate 0.001 x sft.learning_rate 0.001 / optimizer.learning_rate 1e-06: set "
+            "optimizer.fallback_learning_rate or sft.learning_rate lower, or optimizer.learning_rate higher");
+  EXPECT_EQ(CollectWarnings(config, RunUse::kEvaluation), "");
   config.optimizer.fallback_learning_rate = 9e-5;
-  EXPECT_EQ(WarningsOf(config), "") << "0.09";
+  EXPECT_EQ(CollectWarnings(config), "") << "0.09";
   config.optimizer.learning_rate = 0;
-  EXPECT_THAT(WarningsOf(config), HasSubstr("with a learning rate of 0: "));
-  EXPECT_THAT(WarningsOf(config), HasSubstr("set optimizer.learning_rate above 0"));
+  EXPECT_THAT(CollectWarnings(config), HasSubstr("with a learning rate of 0: "));
+  EXPECT_THAT(CollectWarnings(config), HasSubstr("set optimizer.learning_rate above 0"));
   config.optimizer.fallback_learning_rate = 0;
-  EXPECT_EQ(WarningsOf(config), "") << "as was asked for";
+  EXPECT_EQ(CollectWarnings(config), "") << "as was asked for";
   config.optimizer.fallback_learning_rate = 1;
-  config.warm_up.steps = 0;
-  EXPECT_EQ(WarningsOf(config), "");
-  config.warm_up.steps = 2;
+  config.sft.steps = 0;
+  EXPECT_EQ(CollectWarnings(config), "");
+  config.sft.steps = 2;
   config.optimizer.name = "adamw";
-  EXPECT_EQ(WarningsOf(config), "");
+  EXPECT_EQ(CollectWarnings(config), "");
 }
 
 TEST(QuietStarConfigTest, AnotherWorkloadStoresNoneOfItsKeys) {
   EXPECT_EQ(CanonicalConfig(ConfigOf("")).find("quiet_star"), std::string::npos);
-  const std::string canonical = CanonicalConfig(ThoughtsConfigOf());
+  const std::string canonical = CanonicalConfig(MakeThoughtsConfig());
   for (const char* other : {"data.path", "environment.", "memory.", "algorithm.reward "}) {
     EXPECT_EQ(canonical.find(other), std::string::npos) << other;
   }

@@ -10,7 +10,7 @@
 
 namespace reprise::rl {
 
-Config ThoughtsConfigOf(const std::string& more, const std::string& thoughts) {
+Config MakeThoughtsConfig(const std::string& more, const std::string& thoughts) {
   return ConfigOf(
       "[run]\nworkload = \"quiet_star\"\nsteps = 2\nlogical_shards = 4\n"
       "[model]\nhidden_size = 8\nintermediate_size = 8\nnum_hidden_layers = 1\nnum_attention_heads = 2\n"

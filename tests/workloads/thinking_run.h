@@ -14,7 +14,7 @@
 namespace reprise::rl {
 
 // Returns the configuration of a run of two steps. thoughts: further keys of [quiet_star]; more: further sections.
-Config ThoughtsConfigOf(const std::string& more = "", const std::string& thoughts = "");
+Config MakeThoughtsConfig(const std::string& more = "", const std::string& thoughts = "");
 
 // Keeps a state after each step, too.
 class StateSink : public TableSink {

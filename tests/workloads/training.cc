@@ -32,7 +32,7 @@ std::vector<StepTables> Train(const Config& config, int ranks, const std::vector
 void ExpectSame(const Config& config, const std::vector<StepTables>& a, const std::vector<StepTables>& b) {
   ASSERT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) {
-    const auto found = FirstDivergence(RecordSchemaOf(config), a[i], b[i], {}, Digests::kRequired);
+    const auto found = FirstDivergence(MakeRecordSchema(config), a[i], b[i], {}, Digests::kRequired);
     EXPECT_FALSE(found.has_value()) << found->ToString();
   }
 }

@@ -97,36 +97,36 @@ TEST_P(VerbsTest, AnExtendedRunHasTheBytesOfARunWithAllStepsFromTheBeginning) {
   ExpectSameRun(extended, at_once);
 }
 
-TEST_P(VerbsTest, AWarmUpAndEvaluationsAreReproducedInBothModesAndFromAnyStep) {
-  const std::string file = NewRun({"run.steps=3", "warm_up.steps=1", "evaluation.every=2", "evaluation.num_prompts=3",
+TEST_P(VerbsTest, ASftAndEvaluationsAreReproducedInBothModesAndFromAnyStep) {
+  const std::string file = NewRun({"run.steps=3", "sft.steps=1", "evaluation.every=2", "evaluation.num_prompts=3",
                                    "evaluation.metric_for_best_model=\"eval_reward\""}) +
                            "/run.h5";
   for (const char* mode : {"replay", "regenerate"}) {
-    const nlohmann::json verdict = JsonOf("reproduce", {file, "--mode", mode}, 0);
+    const nlohmann::json verdict = RunForJson("reproduce", {file, "--mode", mode}, 0);
     EXPECT_EQ(verdict["pass"], true) << verdict;
     EXPECT_EQ(verdict["steps_checked"], 4);
-    EXPECT_EQ(JsonOf("reproduce", {file, "--mode", mode, "--from-step", "3"}, 0)["steps_checked"], 1);
+    EXPECT_EQ(RunForJson("reproduce", {file, "--mode", mode, "--from-step", "3"}, 0)["steps_checked"], 1);
   }
 }
 
 TEST_P(VerbsTest, CompareFindsWhatDiffers) {
   const std::string run = QuickRun();
   EXPECT_EQ(RunVerb("compare", {run, NewRun()}).out, "identical\n");
-  const nlohmann::json seeds = JsonOf("compare", {run, NewRun({"run.seed=2"})}, 1);
+  const nlohmann::json seeds = RunForJson("compare", {run, NewRun({"run.seed=2"})}, 1);
   EXPECT_EQ(seeds["differences"].size(), 1);
   EXPECT_EQ(seeds["first_divergence"]["step"], 1);
-  const nlohmann::json rates = JsonOf("compare", {run, NewRun({"optimizer.learning_rate=0.5"})}, 1);
+  const nlohmann::json rates = RunForJson("compare", {run, NewRun({"optimizer.learning_rate=0.5"})}, 1);
   EXPECT_EQ(rates["first_divergence"]["step"], 1);
   EXPECT_EQ(rates["first_divergence"]["stage"], "weights");
 }
 
 TEST_P(VerbsTest, InspectShowsTheRunAndAStep) {
   const std::string run = QuickRun();
-  const nlohmann::json shown = JsonOf("inspect", {run}, 0);
+  const nlohmann::json shown = RunForJson("inspect", {run}, 0);
   EXPECT_EQ(shown["training_steps"], 2);
   EXPECT_THAT(RunVerb("inspect", {run}).out,
               StartsWith("run digest        sha256:" + shown["run_digest"].get<std::string>() + "\n"));
-  EXPECT_EQ(JsonOf("inspect", {run, "--step", "2"}, 0)["step"], 2);
+  EXPECT_EQ(RunForJson("inspect", {run, "--step", "2"}, 0)["step"], 2);
   EXPECT_THAT(RunVerb("inspect", {run, "--step", "2"}).out, HasSubstr("\nmetrics"));
   EXPECT_EQ(RunVerb("inspect", {run, "--step", "3"}).exit_code, 64);
 }
@@ -142,7 +142,7 @@ TEST_P(VerbsTest, EvaluateGivesTheMetricsThatTheRunRecorded) {
   const std::vector<nlohmann::json> lines = JsonLines(Contents(run + "/metrics.jsonl"));
   ASSERT_EQ(lines.size(), 2);
   for (const int64_t step : {1, 2}) {
-    const nlohmann::json reported = JsonOf("evaluate", {run, "--step", std::to_string(step)}, 0);
+    const nlohmann::json reported = RunForJson("evaluate", {run, "--step", std::to_string(step)}, 0);
     EXPECT_EQ(reported["step"], step);
     const nlohmann::json& recorded = lines[static_cast<size_t>(step) - 1];
     EXPECT_EQ(reported.at("eval_reward"), recorded.at("eval_reward"));
@@ -151,18 +151,18 @@ TEST_P(VerbsTest, EvaluateGivesTheMetricsThatTheRunRecorded) {
 
 TEST_P(VerbsTest, ExportWritesTheRunsOwnModelByteForByte) {
   const std::string run = QuickRun(), output = UniqueTemporaryPath();
-  EXPECT_EQ(JsonOf("export", {run, "--output", output}, 0)["step"], 2);
+  EXPECT_EQ(RunForJson("export", {run, "--output", output}, 0)["step"], 2);
   const std::set<std::string> files = FilesBelow(run + "/model");
   EXPECT_EQ(FilesBelow(output), files);
   for (const std::string& file : files)
     EXPECT_EQ(Contents(output + "/" + file), Contents(run + "/model/" + file)) << file;
-  JsonOf("export", {run, "--step", "1", "--output", UniqueTemporaryPath()}, 0);
+  RunForJson("export", {run, "--step", "1", "--output", UniqueTemporaryPath()}, 0);
 }
 
 TEST_P(VerbsTest, ARunStartsFromTheWeightsOfAnother) {
   const std::string first = QuickRun(), next = NewRun({}, {"--init-from", first});
   EXPECT_FALSE(Contents(first + "/run.h5") == Contents(next + "/run.h5"));
-  EXPECT_EQ(JsonOf("reproduce", {next + "/run.h5", "--init-from", first}, 0)["pass"], true);
+  EXPECT_EQ(RunForJson("reproduce", {next + "/run.h5", "--init-from", first}, 0)["pass"], true);
   EXPECT_EQ(RunVerb("reproduce", {next + "/run.h5"}).exit_code, 64);
 }
 
@@ -175,14 +175,15 @@ INSTANTIATE_TEST_SUITE_P(Adapters, VerbsTest,
                                            TestedWorkload{"memory_agent", {}, "tests/workloads/quick_facts.toml"},
                                            TestedWorkload{
                                                "quiet_star", {}, "tests/workloads/quick_thinking_adapters.toml"}),
-                         [](const auto& info) { return NameOf(info); });
+                         [](const auto& info) { return WorkloadName(info); });
 
-// The steps of a warm-up that has converged are left out of the run, which is resumed, extended and reproduced as any.
-TEST(ConvergedWarmUpTest, StepsThatWereNotTakenAreLeftOut) {
+// The steps of an SFT phase that has converged are left out of the run, which is resumed, extended and reproduced as
+// any.
+TEST(ConvergedSftTest, StepsThatWereNotTakenAreLeftOut) {
   const auto train = [](const std::vector<std::string>& flags) {
     std::vector<std::string> arguments = {"tests/workloads/quick_quiet_star.toml", "--quiet"};
     for (const char* set :
-         {"warm_up.steps=40", "warm_up.learning_rate=3e-2", "quiet_star.counted=answer", "quiet_star.plain_share=1",
+         {"sft.steps=40", "sft.learning_rate=3e-2", "quiet_star.counted=answer", "quiet_star.plain_share=1",
           "quiet_star.baking_convergence=0.3", "quiet_star.baking_window=3", "optimizer.schedule=constant"}) {
       arguments.insert(arguments.end(), {"--set", set});
     }
@@ -196,7 +197,7 @@ TEST(ConvergedWarmUpTest, StepsThatWereNotTakenAreLeftOut) {
   const int64_t taken = static_cast<int64_t>(lines.size()) - 3;
   ASSERT_GE(taken, 3);
   ASSERT_LT(taken, 40);
-  EXPECT_EQ(lines[static_cast<size_t>(taken) - 1].at("warm_up/steps_not_taken"), 40 - taken);
+  EXPECT_EQ(lines[static_cast<size_t>(taken) - 1].at("sft/steps_not_taken"), 40 - taken);
   EXPECT_EQ(lines[taken].at("global_step"), 41);
   train({"--output", stopped, "--set", "run.steps=2", "--stop-after-step", "1"});
   train({"--output", stopped, "--set", "run.steps=2", "--resume"});
@@ -207,12 +208,12 @@ TEST(ConvergedWarmUpTest, StepsThatWereNotTakenAreLeftOut) {
   EXPECT_THAT(RunVerb("reproduce", {whole + "/run.h5"}).err, HasSubstr(last));
   for (const std::string& run : {whole, stopped}) {
     for (const char* mode : {"replay", "regenerate"}) {
-      const nlohmann::json verdict = JsonOf("reproduce", {run + "/run.h5", "--mode", mode}, 0);
+      const nlohmann::json verdict = RunForJson("reproduce", {run + "/run.h5", "--mode", mode}, 0);
       EXPECT_EQ(verdict["pass"], true) << verdict;
       EXPECT_EQ(verdict["steps_checked"], taken + 3);
     }
   }
-  EXPECT_EQ(JsonOf("inspect", {whole}, 0)["training_steps"], 3);
+  EXPECT_EQ(RunForJson("inspect", {whole}, 0)["training_steps"], 3);
 }
 
 TEST(ThoughtInspectionTest, AStepShowsThoughtsAsTextAtTheirPositionsWithTheirRewards) {
@@ -230,7 +231,7 @@ TEST(ThoughtEvaluationTest, TextsAreHeldOutWhereAShareIs) {
     std::vector<std::string> train = {"tests/workloads/quick_quiet_star.toml", "--output", run, "--quiet"};
     train.insert(train.end(), {"--set", "evaluation.every=1", "--set", "evaluation.num_prompts=5", "--set", set});
     ASSERT_EQ(RunVerb("train", train).exit_code, 0);
-    EXPECT_EQ(JsonOf("evaluate", {run}, 0)["held_out"], share != "0");
+    EXPECT_EQ(RunForJson("evaluate", {run}, 0)["held_out"], share != "0");
     EXPECT_THAT(RunVerb("evaluate", {run + "/model"}),
                 FailsWith("evaluate", 64,
                           run + "/model: this is the policy of a quiet_star run, with heads beside its language model, "
@@ -245,7 +246,7 @@ TEST(ThoughtEvaluationTest, TextsAreHeldOutWhereAShareIs) {
     train[2] = next;
     train.insert(train.end(), {"--init-from", run});
     ASSERT_EQ(RunVerb("train", train).exit_code, 0);
-    EXPECT_EQ(JsonOf("evaluate", {next}, 0)["held_out"], false);  // of the first run, that is not known
+    EXPECT_EQ(RunForJson("evaluate", {next}, 0)["held_out"], false);  // of the first run, that is not known
     // The sampled tokens include control characters.
     const auto is_raw = [](char c) { return c != '\n' && (static_cast<unsigned char>(c) < 0x20 || c == 0x7f); };
     EXPECT_TRUE(std::none_of(shown.begin(), shown.end(), is_raw)) << shown;
@@ -264,7 +265,7 @@ TEST(MemoryAgentExportTest, IsEvaluatedOnTheTaskOfItsRun) {
                               "language model; give its run as TARGET, or the configuration of its run by --config"));
   const auto report = [&](std::vector<std::string> target) {
     target.insert(target.end(), evaluated.begin(), evaluated.end());
-    return JsonOf("evaluate", target, 0);
+    return RunForJson("evaluate", target, 0);
   };
   const nlohmann::json of_run = report({run}), of_model = report({run + "/model"});
   EXPECT_EQ(of_model.at("eval_stage1_greedy_reward"), of_run.at("eval_stage1_greedy_reward"));
@@ -287,7 +288,7 @@ TEST(NetworkExportTest, IsEvaluatedFromItsRunAlone) {
   }
 }
 
-TEST(GrowthWeightsTest, OfAnotherShapeAreRefusedAndOfAnotherTaskGiveAWarning) {
+TEST(GrowthWeightsTest, OfAnotherShapeAreRejectedAndOfAnotherTaskGiveAWarning) {
   const std::string config = "tests/workloads/quick_morphogenesis.toml", run = UniqueTemporaryPath();
   ASSERT_EQ(RunVerb("train", {config, "--output", run, "--quiet"}).exit_code, 0);
   EXPECT_THAT(
@@ -301,7 +302,7 @@ TEST(GrowthWeightsTest, OfAnotherShapeAreRefusedAndOfAnotherTaskGiveAWarning) {
 }
 
 // A run of one workload reads no key of another, and says so before it advises anything else about the key.
-TEST(OtherWorkloadsTest, KeysThatTheWorkloadDoesNotReadAreRefused) {
+TEST(OtherWorkloadsTest, KeysThatTheWorkloadDoesNotReadAreRejected) {
   const std::string config = "tests/workloads/quick_bandit.toml", run = UniqueTemporaryPath();
   ASSERT_EQ(RunVerb("train", {config, "--output", run, "--quiet"}).exit_code, 0);
   for (const std::string key : {"environment.name=countdown", "algorithm.turn_rewards=turn", "process.command=true"}) {

@@ -13,7 +13,7 @@
 namespace reprise::testing {
 
 // A run of a fraction of a second, with every case that the order of sums could change: shards of two and three
-// prompts, an update of each of the warm-up's 2 steps, and two updates in each of 3 training steps.
+// prompts, an update of each of the SFT phase's 2 steps, and two updates in each of 3 training steps.
 struct TrialRun {
   std::string config;  // of the runfiles
   int64_t group_rows;  // micro_batch_tokens that end micro-batches between groups, and not inside one
@@ -30,13 +30,13 @@ struct TestedWorkload {
 // The first is that of completions.
 const std::vector<TestedWorkload>& Workloads();
 
-inline std::string NameOf(const ::testing::TestParamInfo<TestedWorkload>& info) { return info.param.name; }
+inline std::string WorkloadName(const ::testing::TestParamInfo<TestedWorkload>& info) { return info.param.name; }
 inline void PrintTo(const TestedWorkload& workload, std::ostream* out) { *out << workload.name; }
 
 // Tests of the suite (TEST_P) run over every workload.
 #define FOR_EACH_WORKLOAD(suite)                                               \
   INSTANTIATE_TEST_SUITE_P(Workloads, suite, ::testing::ValuesIn(Workloads()), \
-                           [](const auto& info) { return NameOf(info); })
+                           [](const auto& info) { return WorkloadName(info); })
 
 }  // namespace reprise::testing
 

@@ -36,7 +36,7 @@ std::string DigestText(absl::Span<const ExternalFile> files) {
 }
 
 // The files that the path key `axis` leads to.
-std::vector<ExternalFile> FilesOf(const rl::PathKey& axis, absl::Span<const ExternalFile> files) {
+std::vector<ExternalFile> SelectFiles(const rl::PathKey& axis, absl::Span<const ExternalFile> files) {
   std::vector<ExternalFile> of_axis;
   for (const ExternalFile& file : files) {
     const bool is_held_out = file.name == "data/held_out", is_model = absl::StartsWith(file.name, kModelFiles);
@@ -50,13 +50,13 @@ std::vector<ExternalFile> FilesOf(const rl::PathKey& axis, absl::Span<const Exte
 
 // The digest of the files of a path; "" without any.
 std::string PathDigest(const rl::PathKey& key, absl::Span<const ExternalFile> files) {
-  const std::vector<ExternalFile> of_key = FilesOf(key, files);
+  const std::vector<ExternalFile> of_key = SelectFiles(key, files);
   if (of_key.empty()) return "";
   const bool is_one = of_key.size() == 1;
   return absl::StrCat("sha256:", Shown(ToHex(is_one ? of_key[0].sha256 : Sha256(DigestText(of_key)))));
 }
 
-std::map<std::string, std::string> LiteralsOf(rl::Config& config) {
+std::map<std::string, std::string> ListLiterals(rl::Config& config) {
   std::map<std::string, std::string> literals;
   config::FieldList fields;
   Visit(fields, config);
@@ -69,7 +69,7 @@ std::map<std::string, std::string> LiteralsOf(rl::Config& config) {
 const std::map<std::string, std::string>& Defaults() {
   static const std::map<std::string, std::string>* const kDefaults = [] {
     rl::Config defaults;
-    return new std::map<std::string, std::string>(LiteralsOf(defaults));
+    return new std::map<std::string, std::string>(ListLiterals(defaults));
   }();
   return *kDefaults;
 }
@@ -80,7 +80,7 @@ const std::set<std::string>& KeysOfAlgorithm() {
     rl::Config filled;
     filled.algorithm = rl::WithOwnValues(filled.algorithm);
     auto* const keys = new std::set<std::string>();
-    for (const auto& [key, literal] : LiteralsOf(filled)) {
+    for (const auto& [key, literal] : ListLiterals(filled)) {
       if (literal != Defaults().at(key)) keys->insert(key);
     }
     return keys;
@@ -115,13 +115,13 @@ std::string Lines(const std::string& text, const IsWanted& is_wanted) {
 }
 
 // Which keys a text has, and the algorithm's own values in it, may follow from an axis: the rest is what was chosen.
-std::vector<std::pair<std::string, std::string>> RestOf(rl::Config& config, absl::Span<const ExternalFile> files,
-                                                        absl::Span<const std::string> axes) {
+std::vector<std::pair<std::string, std::string>> RemainingText(rl::Config& config, absl::Span<const ExternalFile> files,
+                                                               absl::Span<const std::string> axes) {
   const auto is_of_rest = [&](const std::string& key) {
     return std::none_of(axes.begin(), axes.end(),
                         [&](const std::string& axis) { return axis == key || IsBroughtBy(axis, key); });
   };
-  std::map<std::string, std::string> literals = LiteralsOf(config), rest;
+  std::map<std::string, std::string> literals = ListLiterals(config), rest;
   for (const std::string& key : rl::ChosenKeys(config)) {
     if (const auto found = literals.find(key); found != literals.end() && is_of_rest(key)) rest.insert(*found);
   }
@@ -171,7 +171,7 @@ void SetKeys(rl::Config& config, absl::Span<const ExternalFile> files, TrialFact
 
 std::string StoredText(const rl::Config& config) { return rl::CanonicalConfig(rl::WithoutPaths(config)); }
 
-std::string ProblemOf(const std::string& text, absl::Span<const ExternalFile> files) {
+std::string ParseTrialProblem(const std::string& text, absl::Span<const ExternalFile> files) {
   std::string problem;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     if (IsOfProblem(line)) absl::StrAppend(&problem, line, "\n");
@@ -198,15 +198,15 @@ bool IsSetting(absl::string_view axis, const std::string& planned, const std::st
   return absl::StartsWith(planned, "\"") && absl::EndsWith(planned, absl::StrCat("\" ", derived));
 }
 
-absl::StatusOr<TrialFacts> FactsOf(const std::string& text, absl::Span<const ExternalFile> files,
-                                   absl::Span<const std::string> axes) {
-  ASSIGN_OR_RETURN(rl::Config config, StoredConfigOf(text));
+absl::StatusOr<TrialFacts> ParseTrialFacts(const std::string& text, absl::Span<const ExternalFile> files,
+                                           absl::Span<const std::string> axes) {
+  ASSIGN_OR_RETURN(rl::Config config, ParseStoredConfig(text));
   config.algorithm = rl::WithOwnValues(config.algorithm);  // a text has those that the trial reads
   TrialFacts facts = {.seed = config.run.seed,
                       .config_sha256 = ToHex(Sha256(text)),
-                      .problem = ProblemOf(text, files),
+                      .problem = ParseTrialProblem(text, files),
                       .identity = {},
-                      .rest = RestOf(config, files, axes)};
+                      .rest = RemainingText(config, files, axes)};
   const std::string of_variant = Lines(text, [](const std::string& key) { return key != kSeed; });
   facts.identity = ToHex(Sha256(absl::StrCat(of_variant, DigestText(files))));
   SetSettings(config, files, axes, &facts);

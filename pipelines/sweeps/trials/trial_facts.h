@@ -40,14 +40,14 @@ struct TrialFacts {
 };
 
 // `text`: as a run stores it, without paths. DataLoss if it is not such a text. Pure.
-absl::StatusOr<TrialFacts> FactsOf(const std::string& text, absl::Span<const ExternalFile> files,
-                                   absl::Span<const std::string> axes);
+absl::StatusOr<TrialFacts> ParseTrialFacts(const std::string& text, absl::Span<const ExternalFile> files,
+                                           absl::Span<const std::string> axes);
 
 // Returns the text that a run of the configuration stores. Pure.
 std::string StoredText(const rl::Config& config);
 
 // Returns the problem alone.
-std::string ProblemOf(const std::string& text, absl::Span<const ExternalFile> files);
+std::string ParseTrialProblem(const std::string& text, absl::Span<const ExternalFile> files);
 
 // Returns what a setting of a path ends with: " sha256:" and the digest of its files; "" for other keys, and where no
 // files are known.

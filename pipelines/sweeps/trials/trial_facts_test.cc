@@ -13,7 +13,7 @@ namespace {
 TrialFacts FactsWith(const std::vector<std::string>& overrides, const std::string& axis) {
   const absl::StatusOr<rl::ResolvedConfig> resolved = rl::LoadConfig("", "c.toml", overrides);
   EXPECT_OK(resolved);
-  const absl::StatusOr<TrialFacts> facts = FactsOf(StoredText(resolved->config), {}, {axis});
+  const absl::StatusOr<TrialFacts> facts = ParseTrialFacts(StoredText(resolved->config), {}, {axis});
   EXPECT_OK(facts);
   return *facts;
 }
@@ -26,7 +26,7 @@ TEST(TrialFactsTest, TrialsThatDifferInAnAxisHaveTheSameRestAndProblemWhateverKe
   for (const Values& of : {Values{"algorithm.beta", "0", "0.1"}, Values{"algorithm.epsilon", "0.1", "0.2"},
                            Values{"algorithm.loss_type", "grpo", "dapo"}, Values{"algorithm.clip", "two_sided", "none"},
                            Values{"algorithm.name", "rloo", "ppo"}, Values{"lora.r", "0", "2"},
-                           Values{"optimizer.name", "adamw", "muon_grokfast"}, Values{"warm_up.steps", "0", "3"},
+                           Values{"optimizer.name", "adamw", "muon_grokfast"}, Values{"sft.steps", "0", "3"},
                            Values{"evaluation.every", "0", "5"}}) {
     const std::string key = of.axis;
     const TrialFacts a = FactsWith({key + "=" + of.first}, key), b = FactsWith({key + "=" + of.second}, key);

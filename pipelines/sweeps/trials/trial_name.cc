@@ -62,7 +62,7 @@ std::string ShortSetting(const std::string& short_name, const config::Value& val
   return absl::StrCat(short_name, absl::StripSuffix(literal, ".0"));
 }
 
-Labels LabelsOf(absl::Span<const std::string> words, absl::Span<const LabelPart> parts) {
+Labels JoinLabels(absl::Span<const std::string> words, absl::Span<const LabelPart> parts) {
   std::vector<std::string> trial, arm;
   for (const std::string& word : words) {
     if (!word.empty()) trial.push_back(word);

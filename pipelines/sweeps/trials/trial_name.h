@@ -34,7 +34,7 @@ struct Labels {
 
 // Joins the first words, those that are not empty, and the parts by '-'; labels of more than 80 bytes are truncated.
 // Pure.
-Labels LabelsOf(absl::Span<const std::string> words, absl::Span<const LabelPart> parts);
+Labels JoinLabels(absl::Span<const std::string> words, absl::Span<const LabelPart> parts);
 
 // Returns the name of a trial's folder: its index, in as many digits as the greatest one has and at least two, and its
 // label: "07-grpo-lr0.001-seed3". Pure.

@@ -185,7 +185,7 @@ absl::StatusOr<Reply> Countdown::Step(const Dialogue& dialogue) {
   const std::optional<Problem> problem = ParseProblem(dialogue.task.prompt);
   if (!problem) {
     return absl::DataLossError(
-        absl::StrCat(NameOf(dialogue), ": \"", absl::StripAsciiWhitespace(dialogue.task.prompt),
+        absl::StrCat(DialogueName(dialogue), ": \"", absl::StripAsciiWhitespace(dialogue.task.prompt),
                      "\" is no problem of countdown; expected numbers and a target, as in 3 5 7 -> 22"));
   }
   const std::optional<Calculation> calculation = Calculate(dialogue.actions.back());

@@ -42,7 +42,7 @@ TEST(CountdownTest, AcceptsFractionsOnTheWay) {
   EXPECT_EQ(answer_to("1/4-4"), (Reply{.observation = "-15/4\n"}));
 }
 
-TEST(CountdownTest, RefusesAPromptThatIsNoProblemOfIts) {
+TEST(CountdownTest, RejectsAPromptThatIsNoProblemOfIts) {
   Countdown environment(3, 10);
   EXPECT_THAT(environment.Step({.task = {.prompt = "what is 3+5?", .answer = "8"}, .actions = {"8"}}),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("expected numbers and a target")));
@@ -103,18 +103,18 @@ TEST(CountdownTest, DemonstratesTheAnswerOnce) {
   EXPECT_EQ(environment.Demonstrate(dialogue), std::nullopt);
 }
 
-int64_t ValueOf(const std::string& text) {
+int64_t EvaluateExpression(const std::string& text) {
   const std::optional<Calculation> calculation = Calculate(text);
   return calculation && calculation->value.denominator == 1 ? calculation->value.numerator : -999;
 }
 
 TEST(ArithmeticTest, KnowsThePrecedenceOfOperators) {
-  EXPECT_EQ(ValueOf("7"), 7);
-  EXPECT_EQ(ValueOf("3+5*7"), 38);
-  EXPECT_EQ(ValueOf("(3+5)*7"), 56);
-  EXPECT_EQ(ValueOf("10-4-3"), 3);
-  EXPECT_EQ(ValueOf("24/4/2"), 3);
-  EXPECT_EQ(ValueOf(" ( 3 + 5 ) * ( 7 - 9 ) "), -16);
+  EXPECT_EQ(EvaluateExpression("7"), 7);
+  EXPECT_EQ(EvaluateExpression("3+5*7"), 38);
+  EXPECT_EQ(EvaluateExpression("(3+5)*7"), 56);
+  EXPECT_EQ(EvaluateExpression("10-4-3"), 3);
+  EXPECT_EQ(EvaluateExpression("24/4/2"), 3);
+  EXPECT_EQ(EvaluateExpression(" ( 3 + 5 ) * ( 7 - 9 ) "), -16);
 }
 
 TEST(ArithmeticTest, ReturnsTheNumbersFromLeftToRight) {
@@ -133,16 +133,16 @@ TEST(ArithmeticTest, DividesExactly) {
   EXPECT_EQ(Calculate("6/(2-10)")->value, (Fraction{-3, 4}));
   EXPECT_EQ(Calculate("1/3+1/6")->value, (Fraction{1, 2}));
   EXPECT_EQ(Calculate("0/7")->value, (Fraction{0, 1}));
-  EXPECT_EQ(ValueOf("1/4*4"), 1);
-  EXPECT_EQ(ValueOf("8/(3-8/3)"), 24);
+  EXPECT_EQ(EvaluateExpression("1/4*4"), 1);
+  EXPECT_EQ(EvaluateExpression("8/(3-8/3)"), 24);
   // Numerators and denominators on the way exceed 64 bits.
-  EXPECT_EQ(ValueOf("999999999999/999999999998*999999999998/999999999999"), 1);
+  EXPECT_EQ(EvaluateExpression("999999999999/999999999998*999999999998/999999999999"), 1);
 }
 
 RC_GTEST_PROP(ArithmeticTest, WhatIsDividedAndMultipliedByTheSameIsUnchanged, ()) {
   const int64_t a = *rc::gen::inRange(0, 1000), b = *rc::gen::inRange(1, 1000), c = *rc::gen::inRange(1, 1000);
-  RC_ASSERT(ValueOf(absl::StrCat(a, "/", b, "/", c, "*", b, "*", c)) == a);
-  RC_ASSERT(ValueOf(absl::StrCat("(", a, "/", b, "-", c, ")*", b)) == a - b * c);
+  RC_ASSERT(EvaluateExpression(absl::StrCat(a, "/", b, "/", c, "*", b, "*", c)) == a);
+  RC_ASSERT(EvaluateExpression(absl::StrCat("(", a, "/", b, "-", c, ")*", b)) == a - b * c);
 }
 
 TEST(ArithmeticTest, BoundsTheDepthOfParentheses) {

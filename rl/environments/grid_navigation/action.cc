@@ -90,13 +90,13 @@ absl::Status ValidateAction(const Action& action, int64_t choices) {
   RETURN_IF_ERROR(InRange("z_delta_meters", action.z_delta_meters, 0.3));
   if (action.done && !action.answer) return absl::InvalidArgumentError("done=True but no answer provided");
   if (action.answer && !action.done) return absl::InvalidArgumentError("answer provided but done=False");
-  if (action.answer && !ChoiceOf(*action.answer, choices)) {
+  if (action.answer && !ParseChoice(*action.answer, choices)) {
     return absl::InvalidArgumentError("Invalid answer format");
   }
   return absl::OkStatus();
 }
 
-std::optional<int64_t> ChoiceOf(absl::string_view answer, int64_t choices) {
+std::optional<int64_t> ParseChoice(absl::string_view answer, int64_t choices) {
   if (answer.size() != 1 || !absl::ascii_isalpha(static_cast<unsigned char>(answer[0]))) return std::nullopt;
   const int64_t choice = absl::ascii_toupper(static_cast<unsigned char>(answer[0])) - 'A';
   return choice < choices ? std::optional<int64_t>(choice) : std::nullopt;

@@ -46,14 +46,15 @@ absl::StatusOr<Action> ParseAction(absl::string_view json);
 std::string ActionJson(const Action& action);
 
 // Returns InvalidArgument unless forward and left are in [-0.5, 0.5], up is in [-0.3, 0.3], an answer comes with done
-// and done with an answer, and the answer is the letter, in either case, of one of the `choices`, as ChoiceOf reads it:
+// and done with an answer, and the answer is the letter, in either case, of one of the `choices`, as ParseChoice reads
+// it:
 //   "forward_meters 0.75 out of range [-0.5, 0.5]", "done=True but no answer provided",
 //   "answer provided but done=False", "Invalid answer format"
 absl::Status ValidateAction(const Action& action, int64_t choices);
 
 // Returns the choice, from 0, that an answer names: exactly one letter, of one of the first `choices` (at most 10);
 // nullopt for anything else. Pure.
-std::optional<int64_t> ChoiceOf(absl::string_view answer, int64_t choices);
+std::optional<int64_t> ParseChoice(absl::string_view answer, int64_t choices);
 
 // The action within a policy's text.
 struct FoundAction {

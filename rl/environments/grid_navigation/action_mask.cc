@@ -9,7 +9,7 @@ namespace reprise::rl::grid_navigation {
 namespace {
 
 // Returns the tokens that have bytes of the span.
-ActionMask TokensOf(absl::Span<const std::string> text_T, const ByteSpan& span) {
+ActionMask SelectTokens(absl::Span<const std::string> text_T, const ByteSpan& span) {
   ActionMask mask;
   size_t byte = 0;
   bool found = false;
@@ -26,7 +26,7 @@ ActionMask TokensOf(absl::Span<const std::string> text_T, const ByteSpan& span) 
 }
 
 // Returns how the action was found; kFailed: the object does not count as an action.
-MaskMethod MethodOf(const FoundAction& found, int64_t tokens, const ActionTokenRange& range) {
+MaskMethod ChooseMaskMethod(const FoundAction& found, int64_t tokens, const ActionTokenRange& range) {
   if (found.is_first && tokens >= range.min_tokens && tokens <= range.max_tokens) return MaskMethod::kJson;
   return found.action.ok() || found.has_rotation ? MaskMethod::kPattern : MaskMethod::kFailed;
 }
@@ -47,7 +47,7 @@ absl::string_view MaskMethodName(MaskMethod method) {
   return "failed";
 }
 
-double ConfidenceOf(MaskMethod method) {
+double MaskConfidence(MaskMethod method) {
   switch (method) {
     case MaskMethod::kJson:
       return 1.0;
@@ -63,9 +63,9 @@ double ConfidenceOf(MaskMethod method) {
 
 ActionMask MaskAction(absl::Span<const std::string> text_T, int64_t choices, const ActionTokenRange& range) {
   const FoundAction found = FindAction(absl::StrJoin(text_T, ""), choices);
-  ActionMask mask = TokensOf(text_T, found.object);
-  mask.method = MethodOf(found, mask.num_tokens(), range);
-  mask.confidence = ConfidenceOf(mask.method);
+  ActionMask mask = SelectTokens(text_T, found.object);
+  mask.method = ChooseMaskMethod(found, mask.num_tokens(), range);
+  mask.confidence = MaskConfidence(mask.method);
   mask.validated = true;
   mask.valid = found.action.ok();
   if (mask.method != MaskMethod::kFailed) return mask;
@@ -73,7 +73,7 @@ ActionMask MaskAction(absl::Span<const std::string> text_T, int64_t choices, con
   if (tokens < 20) return {};
   const int64_t last = std::min(std::max(static_cast<int64_t>(0.3 * static_cast<double>(tokens)), int64_t{15}), tokens);
   return {.method = MaskMethod::kLast,
-          .confidence = ConfidenceOf(MaskMethod::kLast),
+          .confidence = MaskConfidence(MaskMethod::kLast),
           .begin = tokens - last,
           .end = tokens};
 }

@@ -21,7 +21,7 @@ namespace reprise::rl::grid_navigation {
 
 using rl::MaskMethod;
 absl::string_view MaskMethodName(MaskMethod method);
-double ConfidenceOf(MaskMethod method);
+double MaskConfidence(MaskMethod method);
 
 struct ActionMask {
   MaskMethod method = MaskMethod::kFailed;

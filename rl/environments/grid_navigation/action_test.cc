@@ -74,11 +74,11 @@ TEST(ValidateActionTest, AnAnswerIsOneOfTheChoices) {
 }
 
 TEST(ChoiceOfTest, IsOneLetterOfOneOfTheChoices) {
-  EXPECT_EQ(ChoiceOf("A", 4), 0);
-  EXPECT_EQ(ChoiceOf("d", 4), 3);
-  EXPECT_EQ(ChoiceOf("E", 4), std::nullopt);
-  EXPECT_EQ(ChoiceOf("", 4), std::nullopt);
-  EXPECT_EQ(ChoiceOf("AB", 4), std::nullopt);
+  EXPECT_EQ(ParseChoice("A", 4), 0);
+  EXPECT_EQ(ParseChoice("d", 4), 3);
+  EXPECT_EQ(ParseChoice("E", 4), std::nullopt);
+  EXPECT_EQ(ParseChoice("", 4), std::nullopt);
+  EXPECT_EQ(ParseChoice("AB", 4), std::nullopt);
 }
 
 std::string First(absl::string_view text) {

@@ -20,7 +20,7 @@ std::string DropoutReason(absl::Span<const TurnCheck> turns) {
 
 }  // namespace
 
-MaskingQuality MaskingQualityOf(absl::Span<const double> turn_confidence) {
+MaskingQuality ComputeMaskingQuality(absl::Span<const double> turn_confidence) {
   if (turn_confidence.empty()) return MaskingQuality::kFallbackUsed;
   double sum = 0.0;
   for (double confidence : turn_confidence) sum += confidence;
@@ -38,7 +38,7 @@ absl::string_view MaskingQualityName(MaskingQuality quality) {
 EpisodeCheck CheckEpisode(absl::Span<const TurnCheck> turns) {
   std::vector<double> confidences;
   for (const TurnCheck& turn : turns) confidences.push_back(turn.confidence);
-  return {DropoutReason(turns), MaskingQualityOf(confidences)};
+  return {DropoutReason(turns), ComputeMaskingQuality(confidences)};
 }
 
 absl::string_view ReasonKind(absl::string_view dropout_reason) {

@@ -16,7 +16,7 @@ namespace reprise::rl::grid_navigation {
 // good from 0.9 on, low_confidence from 0.6 on, else (or without any turn) fallback_used.
 enum class MaskingQuality { kGood, kLowConfidence, kFallbackUsed };
 
-MaskingQuality MaskingQualityOf(absl::Span<const double> turn_confidence);
+MaskingQuality ComputeMaskingQuality(absl::Span<const double> turn_confidence);
 absl::string_view MaskingQualityName(MaskingQuality quality);
 
 struct TurnCheck {

@@ -12,12 +12,12 @@ const TurnCheck kFailed = {MaskMethod::kFailed, 0, "x"};
 const TurnCheck kInvalid = {MaskMethod::kJson, 1.0, "Invalid answer format"};
 
 TEST(MaskingQualityTest, FollowsTheMeanConfidenceOfTheTurns) {
-  EXPECT_EQ(MaskingQualityOf({1.0, 1.0}), MaskingQuality::kGood);
-  EXPECT_EQ(MaskingQualityOf({0.9}), MaskingQuality::kGood);
-  EXPECT_EQ(MaskingQualityOf({1.0, 0.7}), MaskingQuality::kLowConfidence);
-  EXPECT_EQ(MaskingQualityOf({0.6}), MaskingQuality::kLowConfidence);
-  EXPECT_EQ(MaskingQualityOf({0.7, 0.3}), MaskingQuality::kFallbackUsed);
-  EXPECT_EQ(MaskingQualityOf({}), MaskingQuality::kFallbackUsed);
+  EXPECT_EQ(ComputeMaskingQuality({1.0, 1.0}), MaskingQuality::kGood);
+  EXPECT_EQ(ComputeMaskingQuality({0.9}), MaskingQuality::kGood);
+  EXPECT_EQ(ComputeMaskingQuality({1.0, 0.7}), MaskingQuality::kLowConfidence);
+  EXPECT_EQ(ComputeMaskingQuality({0.6}), MaskingQuality::kLowConfidence);
+  EXPECT_EQ(ComputeMaskingQuality({0.7, 0.3}), MaskingQuality::kFallbackUsed);
+  EXPECT_EQ(ComputeMaskingQuality({}), MaskingQuality::kFallbackUsed);
 }
 
 TEST(MaskingQualityTest, HasAName) {

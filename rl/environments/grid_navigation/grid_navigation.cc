@@ -33,8 +33,8 @@ std::optional<data::Task> GridNavigation::TaskAt(const TaskPlace& place) const {
 absl::StatusOr<Reply> GridNavigation::Step(const Dialogue& dialogue) {
   const std::optional<Scene> scene = grid_navigation::SceneOfAnswer(dialogue.task.answer, kinds_);
   if (!scene) {
-    return absl::DataLossError(
-        absl::StrCat(NameOf(dialogue), ": \"", dialogue.task.answer, "\" does not describe a room of grid_navigation"));
+    return absl::DataLossError(absl::StrCat(DialogueName(dialogue), ": \"", dialogue.task.answer,
+                                            "\" does not describe a room of grid_navigation"));
   }
   Pose pose;
   Action last;
@@ -46,7 +46,7 @@ absl::StatusOr<Reply> GridNavigation::Step(const Dialogue& dialogue) {
     pose = Move(pose, last);
   }
   if (last.done) {
-    const bool is_right = grid_navigation::ChoiceOf(*last.answer, kinds_) == scene->answer();
+    const bool is_right = grid_navigation::ParseChoice(*last.answer, kinds_) == scene->answer();
     return Reply{.observation = is_right ? "right\n" : "wrong\n", .reward = is_right ? 1.0 : 0.0, .done = true};
   }
   const bool is_final_step = static_cast<int64_t>(dialogue.actions.size()) >= max_turns_ - 1;

@@ -96,7 +96,7 @@ TEST(GridNavigationTest, DemonstrationsLookInTheQuestionsDirectionAndAnswerWithA
   std::map<std::string, int> answers;
   int right = 0;
   for (uint64_t prompt = 0; prompt < 400; ++prompt) {
-    Dialogue dialogue = {.place = {.seed = 3, .purpose = Purpose::kWarmUpTask, .step = 1, .prompt = prompt}};
+    Dialogue dialogue = {.place = {.seed = 3, .purpose = Purpose::kSftTask, .step = 1, .prompt = prompt}};
     dialogue.task = *environment.TaskAt(dialogue.place);
     const std::string look = *environment.Demonstrate(dialogue);
     const std::string seen = Say(environment, &dialogue, look).observation;

@@ -18,7 +18,7 @@ struct Frame {
   Point forward, left;
 };
 
-Frame FrameOf(const Pose& pose) {
+Frame PoseFrame(const Pose& pose) {
   const double angle = pose.heading_degrees * kRadiansPerDegree;
   const double sine = kernels::Sin(angle), cosine = kernels::Cos(angle);
   return {{-sine, cosine}, {-cosine, -sine}};
@@ -33,7 +33,7 @@ Pose Move(const Pose& pose, const Action& action) {
   next.heading_degrees = std::fmod(pose.heading_degrees + std::fmod(action.rotation_angle_degrees, 360.0), 360.0);
   if (next.heading_degrees < 0) next.heading_degrees += 360.0;
   if (next.heading_degrees >= 360.0) next.heading_degrees = 0;  // a negative angle near 0 was rounded up
-  const Frame frame = FrameOf(next);
+  const Frame frame = PoseFrame(next);
   next.at.x = WithinRoom(pose.at.x + action.forward_meters * frame.forward.x + action.left_meters * frame.left.x);
   next.at.y = WithinRoom(pose.at.y + action.forward_meters * frame.forward.y + action.left_meters * frame.left.y);
   next.z = pose.z + action.z_delta_meters;
@@ -41,7 +41,7 @@ Pose Move(const Pose& pose, const Action& action) {
 }
 
 std::vector<Sight> Visible(const Scene& scene, const Pose& pose) {
-  const Frame frame = FrameOf(pose);
+  const Frame frame = PoseFrame(pose);
   std::vector<Sight> sights;
   for (const Object& object : scene.objects) {
     const double x = object.at.x - pose.at.x, y = object.at.y - pose.at.y;

@@ -18,7 +18,7 @@ constexpr absl::string_view kSideNames[] = {"ahead", "left", "behind", "right"};
 
 constexpr Point kWalls[] = {{0, kHalfRoom}, {-kHalfRoom, 0}, {0, -kHalfRoom}, {kHalfRoom, 0}};  // by side
 
-char LetterOf(int64_t kind) { return static_cast<char>('A' + kind); }
+char KindLetter(int64_t kind) { return static_cast<char>('A' + kind); }
 
 // Indices of a scene's draws.
 enum SceneDraw : uint64_t { kAsked, kFirstKind };
@@ -49,13 +49,13 @@ absl::string_view KindName(int64_t kind) { return kKindNames[kind]; }
 std::string QuestionText(const Scene& scene) {
   std::string text = absl::StrCat("what is ", kSideNames[static_cast<size_t>(scene.asked)], "?");
   for (int64_t kind = 0; kind < scene.kinds; ++kind) {
-    absl::StrAppend(&text, " ", std::string(1, LetterOf(kind)), " ", KindName(kind));
+    absl::StrAppend(&text, " ", std::string(1, KindLetter(kind)), " ", KindName(kind));
   }
   return text + "\n";
 }
 
 std::string AnswerText(const Scene& scene) {
-  std::string text(1, LetterOf(scene.answer()));
+  std::string text(1, KindLetter(scene.answer()));
   const char* before = ": ";
   for (const Object& object : scene.objects) {
     absl::StrAppend(&text, before, KindName(object.kind));
@@ -75,7 +75,7 @@ std::optional<Scene> SceneOfAnswer(absl::string_view answer, int64_t kinds) {
     const int64_t kind = name - std::begin(kKindNames);
     if (kind == kinds) return std::nullopt;
     scene.objects[side] = {kind, kWalls[side]};
-    if (LetterOf(kind) != words[0][0]) continue;
+    if (KindLetter(kind) != words[0][0]) continue;
     scene.asked = static_cast<Side>(side);
     is_asked = true;
   }

@@ -10,7 +10,7 @@ namespace reprise::rl {
 namespace {
 
 // Returns the number that the text is in plain decimal digits; nullopt for anything else.
-std::optional<int64_t> NumberOf(const std::string& text) {
+std::optional<int64_t> ParseNumber(const std::string& text) {
   int64_t number = 0;
   const bool digits = !text.empty() && text.size() <= 9 && text[0] != '0' &&
                       std::all_of(text.begin(), text.end(), [](char c) { return absl::ascii_isdigit(c); });
@@ -27,7 +27,7 @@ std::optional<data::Task> NumberGuess::TaskAt(const TaskPlace& place) const {
 }
 
 absl::StatusOr<Reply> NumberGuess::Step(const Dialogue& dialogue) {
-  const std::optional<int64_t> guess = NumberOf(dialogue.actions.back()), number = NumberOf(dialogue.task.answer);
+  const std::optional<int64_t> guess = ParseNumber(dialogue.actions.back()), number = ParseNumber(dialogue.task.answer);
   if (!guess || *guess > largest_) return Reply{.observation = "invalid\n"};
   if (guess == number) return Reply{.observation = "yes\n", .reward = 1, .done = true};
   return Reply{.observation = *guess < number ? "higher\n" : "lower\n"};

@@ -14,7 +14,7 @@ constexpr absl::string_view kOutputIsForReplies =
     "; its standard output is for replies alone, one line for each request: print messages to standard error";
 
 // The reason why a reply was rejected; it may quote the reply.
-std::string Reason(const absl::Status& status) {
+std::string RejectionReason(const absl::Status& status) {
   constexpr size_t kMostBytes = 300;
   std::string reason = Printable(status.message());
   if (reason.size() <= kMostBytes) return reason;
@@ -27,7 +27,7 @@ std::string Reason(const absl::Status& status) {
 absl::Status Rejected(const std::string& reply, const absl::Status& why) {
   const bool is_message = !JsonDocument::Parse(reply).ok();
   return absl::DataLossError(
-      absl::StrCat(Quoted(reply), ": ", Reason(why), is_message ? kOutputIsForReplies : absl::string_view()));
+      absl::StrCat(Quoted(reply), ": ", RejectionReason(why), is_message ? kOutputIsForReplies : absl::string_view()));
 }
 
 }  // namespace
@@ -87,8 +87,8 @@ absl::Status ProcessClient::EndWith(const absl::Status& status) {
   return failure_;
 }
 
-absl::Status ProcessClient::FailureOf(const absl::Status& status, absl::string_view what,
-                                      absl::string_view whose) const {
+absl::Status ProcessClient::AnnotateFailure(const absl::Status& status, absl::string_view what,
+                                            absl::string_view whose) const {
   std::string message = absl::StrCat("the process ", Quoted(options_.command), " ", what, status.message(),
                                      "; the request was for ", whose);
   if (absl::IsDeadlineExceeded(status) && !has_replied_) {
@@ -105,8 +105,8 @@ void ProcessClient::CountRestart(const absl::Status& why, absl::string_view whos
     ++restarts_;
   }
   if (on_restart_ == nullptr) return;
-  on_restart_(
-      absl::StrCat(FailureOf(why, "", whose).message(), "; restarting it (", restart, " of ", options_.restarts, ")"));
+  on_restart_(absl::StrCat(AnnotateFailure(why, "", whose).message(), "; restarting it (", restart, " of ",
+                           options_.restarts, ")"));
 }
 
 absl::Status ProcessClient::Ask(const std::function<std::string(int64_t id)>& request, absl::string_view whose,
@@ -118,7 +118,7 @@ absl::Status ProcessClient::Ask(const std::function<std::string(int64_t id)>& re
         lease->process->Exchange(request(lease->id), options_.seconds, [this] { return IsCancelled(); });
     if (line.ok()) {
       const absl::Status taken = ParseProcessReply(*line, lease->id, take);
-      if (!taken.ok()) return EndWith(FailureOf(Rejected(*line, taken), "replied ", whose));
+      if (!taken.ok()) return EndWith(AnnotateFailure(Rejected(*line, taken), "replied ", whose));
       has_replied_ = true;
       GiveBack(std::move(lease->process));
       return absl::OkStatus();
@@ -126,8 +126,8 @@ absl::Status ProcessClient::Ask(const std::function<std::string(int64_t id)>& re
     const bool is_gone = absl::IsAborted(line.status()) || absl::IsDeadlineExceeded(line.status());
     if (!is_gone || !has_replied_ || restarts == options_.restarts) {
       const absl::string_view remedy = absl::IsDataLoss(line.status()) ? kOutputIsForReplies : absl::string_view();
-      return EndWith(
-          FailureOf(absl::Status(line.status().code(), absl::StrCat(line.status().message(), remedy)), "", whose));
+      return EndWith(AnnotateFailure(absl::Status(line.status().code(), absl::StrCat(line.status().message(), remedy)),
+                                     "", whose));
     }
     CountRestart(line.status(), whose, restarts + 1);
   }

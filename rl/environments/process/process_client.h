@@ -65,7 +65,7 @@ class ProcessClient {
   absl::StatusOr<Lease> Take();
   void GiveBack(std::unique_ptr<ChildProcess> process);
   void CountRestart(const absl::Status& why, absl::string_view whose, int64_t restart);
-  absl::Status FailureOf(const absl::Status& status, absl::string_view what, absl::string_view whose) const;
+  absl::Status AnnotateFailure(const absl::Status& status, absl::string_view what, absl::string_view whose) const;
   // Calls Fail(status), and returns the first failure.
   absl::Status EndWith(const absl::Status& status);
 

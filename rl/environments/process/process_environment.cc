@@ -12,8 +12,8 @@
 namespace reprise::rl {
 namespace {
 
-const char* PhaseOf(Purpose purpose) {
-  if (purpose == Purpose::kWarmUpTask) return "warm_up";
+const char* PhaseText(Purpose purpose) {
+  if (purpose == Purpose::kSftTask) return "sft";
   return purpose == Purpose::kEvaluationTask ? "evaluation" : "training";
 }
 
@@ -24,17 +24,17 @@ std::string Text(const nlohmann::json& json) {
 
 // Returns the whole line of the task's file, where it has one. Its other members are not parsed, so that their numbers
 // keep digits that neither 64 bits nor a double have.
-std::string TaskOf(const data::Task& task) {
+std::string TaskLine(const data::Task& task) {
   std::string text =
       Text({{"prompt", task.prompt}, {"answer", task.has_answer ? nlohmann::json(task.answer) : nlohmann::json()}});
   if (!task.more.empty()) text.replace(text.size() - 1, 1, absl::StrCat(",", task.more.substr(1)));
   return text;
 }
 
-nlohmann::json RequestOf(const Dialogue& dialogue, const char* event) {
+nlohmann::json MakeRequest(const Dialogue& dialogue, const char* event) {
   nlohmann::json request = {{"event", event},
                             {"seed", dialogue.place.seed},
-                            {"phase", PhaseOf(dialogue.place.purpose)},
+                            {"phase", PhaseText(dialogue.place.purpose)},
                             {"step", dialogue.place.step},
                             {"prompt", dialogue.place.prompt},
                             {"sample", dialogue.sample},
@@ -61,9 +61,9 @@ absl::Status Ask(ProcessClient& client, nlohmann::json request, const Dialogue& 
     constexpr absl::string_view kTask = "\"task\":", kNull = "null";
     const size_t at = text.find(absl::StrCat(kTask, kNull));
     CHECK_NE(at, std::string::npos);
-    return text.replace(at + kTask.size(), kNull.size(), TaskOf(dialogue.task));
+    return text.replace(at + kTask.size(), kNull.size(), TaskLine(dialogue.task));
   };
-  return client.Ask(text_of, NameOf(dialogue), take);
+  return client.Ask(text_of, DialogueName(dialogue), take);
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ absl::Status Ask(ProcessClient& client, nlohmann::json request, const Dialogue& 
 absl::StatusOr<Reply> ProcessEnvironment::Step(const Dialogue& dialogue) {
   CHECK(client_ != nullptr);
   Reply reply;
-  RETURN_IF_ERROR(Ask(*client_, RequestOf(dialogue, "step"), dialogue, [&](const JsonValue& json) -> absl::Status {
+  RETURN_IF_ERROR(Ask(*client_, MakeRequest(dialogue, "step"), dialogue, [&](const JsonValue& json) -> absl::Status {
     ASSIGN_OR_RETURN(reply, ReadStepReply(json));
     return absl::OkStatus();
   }));
@@ -82,7 +82,7 @@ absl::StatusOr<bool> ProcessEnvironment::IsToolCall(const Dialogue& dialogue) {
   CHECK(client_ != nullptr);
   bool is_call = false;
   RETURN_IF_ERROR(
-      Ask(*client_, RequestOf(dialogue, "is_tool_call"), dialogue, [&](const JsonValue& json) -> absl::Status {
+      Ask(*client_, MakeRequest(dialogue, "is_tool_call"), dialogue, [&](const JsonValue& json) -> absl::Status {
         ASSIGN_OR_RETURN(is_call, ReadToolCallReply(json));
         return absl::OkStatus();
       }));
@@ -91,7 +91,7 @@ absl::StatusOr<bool> ProcessEnvironment::IsToolCall(const Dialogue& dialogue) {
 
 absl::StatusOr<double> ScoreByProcess(ProcessClient& client, const Dialogue& dialogue, const std::string& text,
                                       bool terminated) {
-  nlohmann::json request = RequestOf(dialogue, "score");
+  nlohmann::json request = MakeRequest(dialogue, "score");
   request["completion"] = text;
   request["terminated"] = terminated;
   double reward = 0;

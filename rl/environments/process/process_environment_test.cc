@@ -37,14 +37,14 @@ std::string Replying(const std::string& reply, const std::string& before = ":") 
 
 constexpr char kGood[] = R"("observation":"so\n","reward":0.5,"done":false)";
 
-absl::StatusOr<Reply> StepOf(const std::string& command, int64_t restarts = 0, double seconds = 5) {
+absl::StatusOr<Reply> RunStep(const std::string& command, int64_t restarts = 0, double seconds = 5) {
   return ProcessEnvironment(Client(command, restarts, seconds)).Step(TwoActions());
 }
 
 TEST(ProcessEnvironmentTest, SendsEverythingThatTheReplyMayDependOn) {
   const std::string file = ::testing::TempDir() + "/asked.json";
   const std::string command = Replying(kGood, absl::StrCat("printf '%s' \"$line\" > ", file));
-  ASSERT_OK_AND_ASSIGN(const Reply reply, StepOf(command));
+  ASSERT_OK_AND_ASSIGN(const Reply reply, RunStep(command));
   EXPECT_EQ(reply, (Reply{.observation = "so\n", .reward = 0.5}));
   std::string asked;
   std::getline(std::ifstream(file), asked);
@@ -76,15 +76,15 @@ TEST(ProcessEnvironmentTest, SendsAllMembersOfATasksLine) {
 }
 
 TEST(ProcessEnvironmentTest, AnEpisodeThatEndsNeedsNoObservation) {
-  ASSERT_OK_AND_ASSIGN(Reply reply, StepOf(Replying(R"("reward":1,"done":true)")));
+  ASSERT_OK_AND_ASSIGN(Reply reply, RunStep(Replying(R"("reward":1,"done":true)")));
   EXPECT_EQ(reply, (Reply{.observation = "", .reward = 1, .done = true}));
-  ASSERT_OK_AND_ASSIGN(reply, StepOf(Replying(R"("reward":-1,"done":false,"truncated":true,"observation":"x")")));
+  ASSERT_OK_AND_ASSIGN(reply, RunStep(Replying(R"("reward":-1,"done":false,"truncated":true,"observation":"x")")));
   EXPECT_EQ(reply, (Reply{.observation = "x", .reward = -1, .truncated = true}));
 }
 
 TEST(ProcessEnvironmentTest, AnObservationMayBeFeaturesAndAnActionAToolCall) {
   ASSERT_OK_AND_ASSIGN(const Reply reply,
-                       StepOf(Replying(R"("reward":0,"done":false,"features":[1,-0.5,3e2],"tool_call":true)")));
+                       RunStep(Replying(R"("reward":0,"done":false,"features":[1,-0.5,3e2],"tool_call":true)")));
   EXPECT_EQ(reply, (Reply{.tool_call = ToolCall::kExecuted, .features = {1, -0.5, 300}}));
 }
 
@@ -129,27 +129,27 @@ TEST(ProcessEnvironmentTest, RejectsInvalidReplies) {
                {R"("observation":"x","reward":0,"done":false,"trunkated":true)", "did you mean \"truncated\""},
                {R"("observation":"x","reward":0,"done":fal)", ""}};
   for (const auto& [reply, why] : cases) {
-    EXPECT_THAT(StepOf(Replying(reply)),
+    EXPECT_THAT(RunStep(Replying(reply)),
                 StatusIs(absl::StatusCode::kDataLoss, AllOf(HasSubstr("prompt 5 sample 1 turn 1"), HasSubstr(why))))
         << reply;
   }
-  EXPECT_THAT(StepOf("while read -r line; do echo hello; done"),
+  EXPECT_THAT(RunStep("while read -r line; do echo hello; done"),
               StatusIs(absl::StatusCode::kDataLoss,
                        AllOf(HasSubstr("replied \"hello\": "),
                              HasSubstr("; its standard output is for replies alone, one line for each request: print "
                                        "messages to standard error; the request was for prompt 5"))));
   // A message and the reply behind it, written at once.
-  EXPECT_THAT(StepOf("while read -r line; do printf 'loading\\033[1m\\n{}\\n'; done"),
+  EXPECT_THAT(RunStep("while read -r line; do printf 'loading\\033[1m\\n{}\\n'; done"),
               StatusIs(absl::StatusCode::kDataLoss,
                        HasSubstr("without a request: \"loading\\x1b[1m\" and then \"{}\\n\"; its standard output")));
-  EXPECT_THAT(StepOf("while read -r line; do printf '\\033[31m\\302\\233red\\n'; done"),
+  EXPECT_THAT(RunStep("while read -r line; do printf '\\033[31m\\302\\233red\\n'; done"),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("replied \"\\x1b[31m\\xc2\\x9bred\": ")));
-  EXPECT_THAT(StepOf(Replying(R"("\u001b[31m\u009b":1)")),
+  EXPECT_THAT(RunStep(Replying(R"("\u001b[31m\u009b":1)")),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("unknown member \"\\x1b[31m\\xc2\\x9b\"")));
-  const absl::Status endless = StepOf("while read -r line; do printf '%99999d\\n' 0; done").status();
+  const absl::Status endless = RunStep("while read -r line; do printf '%99999d\\n' 0; done").status();
   EXPECT_THAT(endless, StatusIs(absl::StatusCode::kDataLoss, HasSubstr("...\": ")));
   EXPECT_LT(endless.message().size(), 1000u);
-  EXPECT_THAT(StepOf("while read -r line; do echo '{\"id\": 77, \"reward\": 0, \"done\": true}'; done"),
+  EXPECT_THAT(RunStep("while read -r line; do echo '{\"id\": 77, \"reward\": 0, \"done\": true}'; done"),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("id")));
 }
 
@@ -160,11 +160,11 @@ TEST(ProcessEnvironmentTest, DoesNotRetryARejectedReply) {
 }
 
 TEST(ProcessEnvironmentTest, ReportsAnExitWithTheEpisode) {
-  EXPECT_THAT(StepOf("read line; exit 3"),
+  EXPECT_THAT(RunStep("read line; exit 3"),
               StatusIs(absl::StatusCode::kAborted,
                        "the process \"read line; exit 3\" exited with code 3; the request was for prompt 5 sample 1 "
                        "turn 1"));
-  EXPECT_THAT(StepOf("read line; sleep 60", 0, 0.2),
+  EXPECT_THAT(RunStep("read line; sleep 60", 0, 0.2),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("prompt 5 sample 1 turn 1")));
 }
 
@@ -199,7 +199,7 @@ TEST(ProcessEnvironmentTest, DoesNotRestartAProcessThatHasNeverReplied) {
 }
 
 TEST(ProcessEnvironmentTest, ReportsThatAProgramMustFlushWhereNoReplyEverArrives) {
-  EXPECT_THAT(StepOf("read line; sleep 60", 0, 0.2),
+  EXPECT_THAT(RunStep("read line; sleep 60", 0, 0.2),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("must flush its standard output")));
   const auto client = Client(Replying(kGood, "[ $n = 1 ] || sleep 60"), 0, 0.3);
   EXPECT_OK(ProcessEnvironment(client).Step(TwoActions()).status());

@@ -37,7 +37,7 @@ absl::StatusOr<bool> IsNull(const JsonValue& object, absl::string_view member) {
                      [&](const auto& named) { return named.first == member && named.second.is_null(); });
 }
 
-absl::StatusOr<double> RewardOf(const JsonValue& reply) {
+absl::StatusOr<double> ParseReward(const JsonValue& reply) {
   ASSIGN_OR_RETURN(const bool is_null, IsNull(reply, "reward"));
   if (is_null) return reply.Error("its reward is null, which is allowed only in the reply to score");
   ASSIGN_OR_RETURN(const JsonValue value, reply.Get("reward"));
@@ -83,7 +83,7 @@ absl::Status ParseProcessReply(absl::string_view line, int64_t id,
 absl::StatusOr<Reply> ReadStepReply(const JsonValue& json) {
   Reply reply;
   RETURN_IF_ERROR(CheckMembers(json, {"observation", "features", "reward", "done", "truncated", "tool_call"}));
-  ASSIGN_OR_RETURN(reply.reward, RewardOf(json));
+  ASSIGN_OR_RETURN(reply.reward, ParseReward(json));
   ASSIGN_OR_RETURN(const JsonValue done, json.Get("done"));
   ASSIGN_OR_RETURN(reply.done, done.Bool());
   RETURN_IF_ERROR(ReadFlag(json, "truncated", &reply.truncated));
@@ -115,7 +115,7 @@ absl::StatusOr<double> ReadScoreReply(const JsonValue& json) {
   RETURN_IF_ERROR(CheckMembers(json, {"reward"}));
   ASSIGN_OR_RETURN(const bool is_null, IsNull(json, "reward"));
   if (is_null) return std::numeric_limits<double>::quiet_NaN();
-  return RewardOf(json);
+  return ParseReward(json);
 }
 
 }  // namespace reprise::rl

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::map<std::string, double> MapOf(const std::vector<std::pair<std::string, double>>& metrics) {
+std::map<std::string, double> ToMap(const std::vector<std::pair<std::string, double>>& metrics) {
   return {metrics.begin(), metrics.end()};
 }
 
@@ -23,7 +23,7 @@ TEST(ScoresTest, HandValues) {
   const std::vector<ProblemScore> score_P = {
       {.prompt = 0, .greedy_correct = 1, .greedy_reward = 1, .correct = 4, .reward = 1, .tokens = 12},
       {.prompt = 1, .greedy_correct = 0, .greedy_reward = 0.5, .correct = 1, .reward = 0.25, .tokens = 20}};
-  const std::map<std::string, double> metrics = MapOf(ScoreMetrics(score_P, 4));
+  const std::map<std::string, double> metrics = ToMap(ScoreMetrics(score_P, 4));
   EXPECT_EQ(metrics.at("eval_greedy_accuracy"), 0.5);
   EXPECT_EQ(metrics.at("eval_greedy_accuracy_low"), WilsonInterval(2, 1).low);
   EXPECT_EQ(metrics.at("eval_greedy_accuracy_high"), WilsonInterval(2, 1).high);
@@ -40,7 +40,7 @@ TEST(ScoresTest, HandValues) {
 TEST(ScoresTest, RewardsThatNothingCouldScoreAreLeftOutOfTheirMeans) {
   const std::vector<ProblemScore> score_P = {{.prompt = 0, .greedy_reward = std::nan(""), .reward = -2},
                                              {.prompt = 1, .greedy_reward = -1, .reward = std::nan("")}};
-  const std::map<std::string, double> metrics = MapOf(ScoreMetrics(score_P, 2));
+  const std::map<std::string, double> metrics = ToMap(ScoreMetrics(score_P, 2));
   EXPECT_EQ(metrics.at("eval_greedy_reward"), -1);
   EXPECT_EQ(metrics.at("eval_reward"), -2);
 }
@@ -48,7 +48,7 @@ TEST(ScoresTest, RewardsThatNothingCouldScoreAreLeftOutOfTheirMeans) {
 // 0 would be better than every reward below it.
 TEST(ScoresTest, AMeanWithoutAnyRewardIsNotReported) {
   const ProblemScore unscored = {.greedy_reward = std::nan(""), .correct = 1, .reward = std::nan("")};
-  const std::map<std::string, double> metrics = MapOf(ScoreMetrics({unscored}, 2));
+  const std::map<std::string, double> metrics = ToMap(ScoreMetrics({unscored}, 2));
   EXPECT_FALSE(metrics.contains("eval_greedy_reward"));
   EXPECT_FALSE(metrics.contains("eval_reward"));
   EXPECT_EQ(metrics.at("eval_mean@2"), 0.5) << "whether an answer is correct needs no reward";

@@ -36,9 +36,9 @@ namespace {
 using ::reprise::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using testing::HowToRun;
 using testing::Outcome;
 using testing::RunLearner;
+using testing::RunOptions;
 
 constexpr int kRanks = 3;
 
@@ -61,7 +61,7 @@ constexpr const char* kPlaces[] = {"reward",   "old_logprob", "new_logprob", "lo
                                    "gradient", "weight",      "kl",          "router_logits"};
 
 // Returns what the error must name: the tensor into which the fault was injected, not one computed from it.
-std::string NameOf(const std::string& place, const Fault& fault) {
+std::string FaultName(const std::string& place, const Fault& fault) {
   if (place == "reward") return "the reward character_match of prompt ";
   if (place == "old_logprob") return "; the corruption is in old_logprob: recomputed, the value of token 0 is -";
   if (place == "new_logprob") return "; the corruption is in logprob: recomputed, the value of token 0 is -";
@@ -78,7 +78,7 @@ std::string NameOf(const std::string& place, const Fault& fault) {
 }
 
 // Fills rows of tensors with the value, in the packed weights that the kernels read; `for_good`: in the parameters too.
-void SpoilTensors(models::Model& model, absl::string_view part_of_name, float value, bool for_good) {
+void CorruptTensors(models::Model& model, absl::string_view part_of_name, float value, bool for_good) {
   const std::vector<float> healthy(model.parameters().begin(), model.parameters().end());
   for (const ParameterSpec& spec : model.layout().specs) {
     if (!absl::StrContains(spec.name, part_of_name)) continue;
@@ -96,8 +96,8 @@ class FaultyObjective : public Objective {
   FaultyObjective(const Objective& objective, std::string place, int rank, const Fault& fault)
       : objective_(objective), place_(std::move(place)), rank_(rank), fault_(fault) {}
 
-  UpdateLosses LossesOf(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const override {
-    UpdateLosses losses = objective_.LossesOf(minibatch, outcome_N);
+  UpdateLosses MakeLosses(const Minibatch& minibatch, absl::Span<EpisodeOutcome> outcome_N) const override {
+    UpdateLosses losses = objective_.MakeLosses(minibatch, outcome_N);
     if (place_ == "new_logprob" && rank_ == 1) {
       losses.policy = [fault = fault_, loss = losses.policy](int64_t episode, const DecisionScores& scores,
                                                              const DecisionGradients& gradients) {
@@ -134,42 +134,43 @@ class FaultyObjective : public Objective {
 
 // The first step of training without its commit: the stages of Learner::TrainStep, with the fault between two of them
 // or in the losses. No place: without a fault.
-absl::Status TrainOneStep(StepTools* tools, const std::string& place, const Fault& fault) {
-  tools->BeginTraining();
-  const int rank = tools->parts.comm.rank();
-  const RolloutConfig& rollout = tools->parts.config.rollout;
-  ScheduleState schedules = InitialSchedules(tools->choices.algorithm);
-  const StepPlan plan = PlanOf(*tools, schedules, 1);
-  const StepShape shape = tools->ShapeOf(Phase::kTraining, 1, rollout.prompts_per_step, rollout.num_generations);
-  ASSIGN_OR_RETURN(StepBatch batch, DrawStep(shape, tools));
-  ASSIGN_OR_RETURN(const StepScores scores, ScoreStep(plan, tools, &batch));
+absl::Status TrainOneStep(StepContext* step_context, const std::string& place, const Fault& fault) {
+  step_context->BeginTraining();
+  const int rank = step_context->parts.comm.rank();
+  const RolloutConfig& rollout = step_context->parts.config.rollout;
+  ScheduleState schedules = InitialSchedules(step_context->choices.algorithm);
+  const StepPlan plan = PlanStep(*step_context, schedules, 1);
+  const StepShape shape =
+      step_context->MakeStepShape(Phase::kTraining, 1, rollout.prompts_per_step, rollout.num_generations);
+  ASSIGN_OR_RETURN(StepBatch batch, DrawStep(shape, step_context));
+  ASSIGN_OR_RETURN(const StepScores scores, ScoreStep(plan, step_context, &batch));
   if (place == "kl" && rank == 1) batch.episode_N[2].ref_logprobs[0] = fault.as_float;
-  ASSIGN_OR_RETURN(const StepAdvantages advantages, ComputeAdvantages(plan, scores, tools, &batch));
+  ASSIGN_OR_RETURN(const StepAdvantages advantages, ComputeAdvantages(plan, scores, step_context, &batch));
   if (place == "advantage" && rank == 1) {
     EpisodeRecord& episode = batch.episode_N[1];
     episode.advantage = fault.value;
     if (!episode.advantage_T.empty()) episode.advantage_T[0] = fault.value;
   }
-  const PolicyObjective objective(plan, scores, advantages, *tools, &batch);
+  const PolicyObjective objective(plan, scores, advantages, *step_context, &batch);
   const FaultyObjective faulty(objective, place, rank, fault);
-  ASSIGN_OR_RETURN(const StepUpdates updates, UpdateByMinibatches(plan, advantages, faulty, batch, tools));
-  return AdvanceSchedules(batch, advantages, updates, tools, &schedules);
+  ASSIGN_OR_RETURN(const StepUpdates updates, UpdateByMinibatches(plan, advantages, faulty, batch, step_context));
+  return AdvanceSchedules(batch, advantages, updates, step_context, &schedules);
 }
 
 // Returns a run with the fault at its place; only on rank 1, unless the place belongs to all ranks.
-HowToRun Spoilt(const std::string& place, const Fault& fault) {
-  HowToRun how;
+RunOptions CorruptedRun(const std::string& place, const Fault& fault) {
+  RunOptions how;
   how.ranks = kRanks;
   how.spoil = [place, fault](int rank, Phase, int64_t, models::Model& model, Episodes& episodes) {
     if (rank != 1) return;
     if (place == "old_logprob") episodes.episode_N[1].logprobs[0] = fault.as_float;
-    if (place == "logits") SpoilTensors(model, "lm_head", fault.as_float, false);
-    if (place == "router_logits") SpoilTensors(model, "mlp.gate.weight", fault.as_float, false);
-    if (place == "weight") SpoilTensors(model, "layers.1.self_attn.v_proj", fault.as_float, true);
+    if (place == "logits") CorruptTensors(model, "lm_head", fault.as_float, false);
+    if (place == "router_logits") CorruptTensors(model, "mlp.gate.weight", fault.as_float, false);
+    if (place == "weight") CorruptTensors(model, "layers.1.self_attn.v_proj", fault.as_float, true);
   };
   if (place == "kl" || place == "advantage" || place == "new_logprob" || place == "gradient") {
-    how.instead = [place, fault](StepTools& tools) {
-      return WithContext(TrainOneStep(&tools, place, fault), "step 1");
+    how.instead = [place, fault](StepContext& step_context) {
+      return WithContext(TrainOneStep(&step_context, place, fault), "step 1");
     };
   }
   return how;
@@ -180,13 +181,13 @@ double Length(const Completion& completion) { return static_cast<double>(complet
 
 // The fault that the reward function returns: a global, because a reward function is a plain pointer.
 double reward_fault = 0;
-double SpoiltReward(const Completion& completion) {
+double CorruptedReward(const Completion& completion) {
   return completion.answer.size() == 3 ? reward_fault : Length(completion);
 }
 
 Config RunOf(const std::string& algorithm) {
   Config config = testing::SmallRun();
-  config.warm_up.steps = 0;  // the weights at the end must be those of the start
+  config.sft.steps = 0;  // the weights at the end must be those of the start
   config.run.steps = 1;
   config.run.logical_shards = 4;
   config.rollout.prompts_per_step = 6;
@@ -209,9 +210,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(FaultMatrixTest, IsRejectedOnEveryRankInTheSameStepWithoutChangingWeights) {
   const auto& [algorithm, place, fault] = GetParam();
-  HowToRun how = Spoilt(place, fault);
+  RunOptions how = CorruptedRun(place, fault);
   reward_fault = fault.value;
-  how.reward = place == "reward" ? SpoiltReward : Length;
+  how.reward = place == "reward" ? CorruptedReward : Length;
   std::mutex mutex;
   std::vector<Digest> before_R(kRanks);
   const auto spoil = how.spoil;
@@ -224,8 +225,8 @@ TEST_P(FaultMatrixTest, IsRejectedOnEveryRankInTheSameStepWithoutChangingWeights
   RunLearner(RunOf(algorithm), how, &outcome).IgnoreError();
   EXPECT_TRUE(outcome.sink.records.empty());
   for (size_t rank = 0; rank < kRanks; ++rank) {
-    EXPECT_THAT(outcome.status_R[rank],
-                StatusIs(absl::StatusCode::kInternal, AllOf(HasSubstr("step 1: "), HasSubstr(NameOf(place, fault)))));
+    EXPECT_THAT(outcome.status_R[rank], StatusIs(absl::StatusCode::kInternal,
+                                                 AllOf(HasSubstr("step 1: "), HasSubstr(FaultName(place, fault)))));
     EXPECT_EQ(outcome.status_R[rank], outcome.status_R[0]) << rank;
     EXPECT_EQ(outcome.last_weights_R[rank], before_R[rank]) << rank;
   }
@@ -239,7 +240,7 @@ TEST(FaultMatrixOnceTest, RunsWithoutAFaultSucceed) {
     Outcome outcome, composed;
     EXPECT_OK(RunLearner(RunOf(algorithm), {.ranks = kRanks, .reward = Length}, &outcome));
     EXPECT_EQ(outcome.sink.records.size(), 1u);
-    const auto train = [](StepTools& tools) { return TrainOneStep(&tools, /*place=*/"", kFaults[0]); };
+    const auto train = [](StepContext& step_context) { return TrainOneStep(&step_context, /*place=*/"", kFaults[0]); };
     EXPECT_OK(RunLearner(RunOf(algorithm), {.ranks = kRanks, .reward = Length, .instead = train}, &composed));
     EXPECT_EQ(composed.last_weights_R, outcome.last_weights_R) << algorithm;
   }

@@ -52,29 +52,30 @@ struct Schedule {
   int64_t lost_at = 0;
 };
 
-uint64_t DrawOf(uint64_t schedule, uint64_t what, uint64_t which, uint64_t bound) {
+uint64_t DrawForSchedule(uint64_t schedule, uint64_t what, uint64_t which, uint64_t bound) {
   return DrawBelow(schedule, Purpose::kTest, {.step = what, .sample = which}, bound);
 }
 
 constexpr int64_t kSteps = 3;
 
-Schedule ScheduleOf(uint64_t number) {
+Schedule DrawSchedule(uint64_t number) {
   Schedule schedule;
   schedule.number = number;
-  schedule.ranks = 2 + static_cast<int>(DrawOf(number, 0, 0, 4));
+  schedule.ranks = 2 + static_cast<int>(DrawForSchedule(number, 0, 0, 4));
   const uint64_t ranks = static_cast<uint64_t>(schedule.ranks);
-  for (uint64_t i = 0; i < DrawOf(number, 1, 0, 5); ++i) {
-    Fault fault = {1 + static_cast<int64_t>(DrawOf(number, 2, i, kSteps)),
-                   static_cast<Place>(DrawOf(number, 3, i, kPlaces)), static_cast<int>(DrawOf(number, 4, i, ranks))};
+  for (uint64_t i = 0; i < DrawForSchedule(number, 1, 0, 5); ++i) {
+    Fault fault = {1 + static_cast<int64_t>(DrawForSchedule(number, 2, i, kSteps)),
+                   static_cast<Place>(DrawForSchedule(number, 3, i, kPlaces)),
+                   static_cast<int>(DrawForSchedule(number, 4, i, ranks))};
     if (fault.place >= kCommit) fault.rank = 0;
     schedule.faults.push_back(fault);
   }
   std::sort(schedule.faults.begin(), schedule.faults.end(), [](const Fault& a, const Fault& b) {
     return std::tuple(a.step, a.place, a.rank) < std::tuple(b.step, b.place, b.rank);
   });
-  if (DrawOf(number, 5, 0, 4) == 0) {
-    schedule.lost_rank = static_cast<int>(DrawOf(number, 6, 0, ranks));
-    schedule.lost_at = 1 + static_cast<int64_t>(DrawOf(number, 7, 0, 80));
+  if (DrawForSchedule(number, 5, 0, 4) == 0) {
+    schedule.lost_rank = static_cast<int>(DrawForSchedule(number, 6, 0, ranks));
+    schedule.lost_at = 1 + static_cast<int64_t>(DrawForSchedule(number, 7, 0, 80));
   }
   return schedule;
 }
@@ -108,7 +109,7 @@ class UnevenCommunicator : public Communicator {
     }
     const uint64_t which = static_cast<uint64_t>(call * size() + rank());
     const uint64_t microseconds =
-        DrawOf(schedule_.number, 8, which, 4) == 0 ? DrawOf(schedule_.number, 9, which, 50) : 0;
+        DrawForSchedule(schedule_.number, 8, which, 4) == 0 ? DrawForSchedule(schedule_.number, 9, which, 50) : 0;
     if (microseconds > 0) std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
     return absl::OkStatus();
   }
@@ -248,8 +249,8 @@ Config SmallBandit() {
   config.run.logical_shards = 8;
   config.bandit.features = 3;
   config.bandit.hidden = "4";
-  config.warm_up.steps = 1;
-  config.warm_up.prompts_per_step = 9;
+  config.sft.steps = 1;
+  config.sft.prompts_per_step = 9;
   config.rollout.prompts_per_step = 9;
   config.rollout.num_generations = 3;
   config.evaluation.every = 1;
@@ -336,7 +337,7 @@ TEST(FaultSchedulesTest, NeverDeadlockAndEndWithTheFirstFailureOnEveryRank) {
   int64_t failed = 0, lost = 0;
   for (uint64_t number = 0; number < schedules; ++number) {
     alarm.Begin(number);
-    const Schedule schedule = ScheduleOf(number);
+    const Schedule schedule = DrawSchedule(number);
     SCOPED_TRACE(absl::StrCat("schedule ", number, ", ", schedule.ranks, " ranks"));
     const Ended ended = RunSchedule(schedule, config);
     ExpectTheFirstFailureOnEveryRank(schedule, ended);

@@ -16,12 +16,12 @@ namespace {
 using testing::AnswerText;
 using testing::ExpectSame;
 using testing::FourEpisodes;
-using testing::HowToRun;
+using testing::GetMetric;
 using testing::kLook;
-using testing::MetricOf;
 using testing::Outcome;
 using testing::RoomRun;
 using testing::RunLearner;
+using testing::RunOptions;
 
 Config CheckedRun(const std::string& mask, const std::string& invalid) {
   Config config = RoomRun();
@@ -70,7 +70,7 @@ TEST(LearnerActionsTest, LiveEpisodesAreMaskedTheSameOnAnyRanksThreadsAndSlots) 
     methods.insert(CompletionOf(episode).turn_K[0].check->method);
   }
   EXPECT_EQ(methods.size(), 2u);  // the last tokens, or nothing
-  EXPECT_EQ(MetricOf(expected.sink.records[0], "sampling/sampling_logp_difference/max"), 0);
+  EXPECT_EQ(GetMetric(expected.sink.records[0], "sampling/sampling_logp_difference/max"), 0);
   config.execution.decode_slots = 5;
   config.execution.threads = 2;
   ASSERT_OK(RunLearner(config, {.ranks = 2}, &shared));
@@ -84,7 +84,7 @@ TEST(LearnerActionsTest, ReasoningIsComparedWithSamplingAlthoughItIsNotLearned) 
   Config config = CheckedRun("action", "keep");
   config.environment.max_action_length = 30;
   config.rollout.max_completion_length = 60;
-  HowToRun how;
+  RunOptions how;
   how.spoil = [](int, Phase, int64_t, models::Model&, Episodes& episodes) { episodes.episode_N[0].logprobs[0] -= 1; };
   Outcome outcome;
   EXPECT_THAT(RunLearner(config, how, &outcome),
@@ -167,16 +167,16 @@ TEST(LearnerActionsTest, ABaselineUsesOnlyValidEpisodes) {
       if (mask_T[t] != 0) loss -= episode.advantage * static_cast<double>(episode.logprobs[t]) / 5;
     }
   }
-  EXPECT_NEAR(MetricOf(record, "loss"), loss, 1e-12);
-  EXPECT_EQ(MetricOf(record, "episodes/total"), 12);
-  EXPECT_EQ(MetricOf(record, "episodes/valid"), 5);
-  EXPECT_EQ(MetricOf(record, "episodes/dropped"), 7);
-  EXPECT_EQ(MetricOf(record, "episodes/dropout/invalid_action"), 3);
-  EXPECT_EQ(MetricOf(record, "episodes/dropout/masking_failed"), 4);
-  EXPECT_EQ(MetricOf(record, "episodes/lone_groups"), 1);
-  EXPECT_EQ(MetricOf(record, "episodes/without_action_tokens"), 0);
-  EXPECT_EQ(MetricOf(record, "episodes/answered"), 5.0 / 12);
-  EXPECT_EQ(MetricOf(record, "action_tokens/mean"), static_cast<double>(kLook.size() + AnswerText('A').size()));
+  EXPECT_NEAR(GetMetric(record, "loss"), loss, 1e-12);
+  EXPECT_EQ(GetMetric(record, "episodes/total"), 12);
+  EXPECT_EQ(GetMetric(record, "episodes/valid"), 5);
+  EXPECT_EQ(GetMetric(record, "episodes/dropped"), 7);
+  EXPECT_EQ(GetMetric(record, "episodes/dropout/invalid_action"), 3);
+  EXPECT_EQ(GetMetric(record, "episodes/dropout/masking_failed"), 4);
+  EXPECT_EQ(GetMetric(record, "episodes/lone_groups"), 1);
+  EXPECT_EQ(GetMetric(record, "episodes/without_action_tokens"), 0);
+  EXPECT_EQ(GetMetric(record, "episodes/answered"), 5.0 / 12);
+  EXPECT_EQ(GetMetric(record, "action_tokens/mean"), static_cast<double>(kLook.size() + AnswerText('A').size()));
 }
 
 TEST(LearnerActionsTest, AStepWithOnlyInvalidEpisodesChangesNoWeight) {
@@ -188,8 +188,8 @@ TEST(LearnerActionsTest, AStepWithOnlyInvalidEpisodesChangesNoWeight) {
   Outcome before, after;
   ASSERT_OK(RunLearner(none, {}, &before));
   ASSERT_OK(RunLearner(config, {.replay = &script}, &after));
-  EXPECT_EQ(MetricOf(after.sink.records[0], "episodes/valid"), 0);
-  EXPECT_EQ(MetricOf(after.sink.records[0], "grad_norm"), 0);
+  EXPECT_EQ(GetMetric(after.sink.records[0], "episodes/valid"), 0);
+  EXPECT_EQ(GetMetric(after.sink.records[0], "grad_norm"), 0);
   EXPECT_EQ(before.last_weights_R, after.last_weights_R);
 }
 
@@ -213,9 +213,9 @@ TEST(LearnerActionsTest, ABaselineOverTheStepComparesTheValidEpisodesOfAllPrompt
     const double others = (sum - episode.reward) / (count - 1);
     EXPECT_NEAR(episode.advantage, NumLearned(episode.decisions) > 0 ? episode.reward - others : 0, 1e-15);
   }
-  EXPECT_NEAR(MetricOf(record, "baselines/mean"), sum / count, 1e-15);
-  EXPECT_EQ(MetricOf(record, "rewards/mean"), sum / count);
-  EXPECT_EQ(MetricOf(record, "loss/policy_gradient"), MetricOf(record, "loss"));
+  EXPECT_NEAR(GetMetric(record, "baselines/mean"), sum / count, 1e-15);
+  EXPECT_EQ(GetMetric(record, "rewards/mean"), sum / count);
+  EXPECT_EQ(GetMetric(record, "loss/policy_gradient"), GetMetric(record, "loss"));
   ASSERT_OK(RunLearner(config, {.ranks = 3, .replay = &script}, &shared));
   ExpectSame(alone, shared);
 }
@@ -229,7 +229,7 @@ TEST(LearnerActionsTest, AnEpisodeWithoutActionTokensStaysInItsGroup) {
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {.replay = &script}, &outcome));
   const std::vector<EpisodeRecord>& episode_N = outcome.sink.records[0].episode_N;
-  EXPECT_EQ(MetricOf(outcome.sink.records[0], "episodes/without_action_tokens"), 4);
+  EXPECT_EQ(GetMetric(outcome.sink.records[0], "episodes/without_action_tokens"), 4);
   EXPECT_EQ(NumLearned(episode_N[3].decisions), 0);
   double sum = 0;
   for (size_t n = 0; n < 4; ++n) sum += episode_N[n].reward;

@@ -13,7 +13,7 @@ namespace reprise::rl {
 namespace {
 
 using testing::ExpectSame;
-using testing::MetricOf;
+using testing::GetMetric;
 using testing::Outcome;
 using testing::RunLearner;
 
@@ -138,11 +138,11 @@ TEST_P(LearnerChoicesTest, ChangesWhatIsLearnedForAnyExecutionKeys) {
   EXPECT_GT(replayed.counts.cut_groups, 0);
   for (const StepRecord& record : alone.sink.records) {
     if (record.phase == Phase::kTraining) {
-      EXPECT_EQ(MetricOf(record, "sampling/sampling_logp_difference/max"), 0.0);
-      EXPECT_TRUE(std::isfinite(MetricOf(record, "loss")));
+      EXPECT_EQ(GetMetric(record, "sampling/sampling_logp_difference/max"), 0.0);
+      EXPECT_TRUE(std::isfinite(GetMetric(record, "loss")));
     }
   }
-  for (size_t i = 0; i < 3; ++i) {  // the warm-up
+  for (size_t i = 0; i < 3; ++i) {  // the SFT phase
     const auto divergence = FirstDivergence(Plain().sink.records[i], alone.sink.records[i], {});
     EXPECT_FALSE(divergence.has_value()) << divergence->ToString();
   }
@@ -173,7 +173,7 @@ TEST_P(LearnerChoicesTest, ResumesFromEveryStepOnOtherRanks) {
 
 // ---- What the choices mean
 
-StepRecord LastOf(const Choice& choice) {
+StepRecord RunToLastRecord(const Choice& choice) {
   Outcome outcome;
   EXPECT_OK(RunLearner(RunOf(choice), {}, &outcome));
   return outcome.sink.records.back();
@@ -181,7 +181,7 @@ StepRecord LastOf(const Choice& choice) {
 
 TEST(LearnerChoicesMeaningTest, PenaltiesAreSeparateRewards) {
   const StepRecord record =
-      LastOf({"", [](AlgorithmConfig& a) { a.soft_punish_cache = 3, a.missing_eos_penalty = 0.5; }});
+      RunToLastRecord({"", [](AlgorithmConfig& a) { a.soft_punish_cache = 3, a.missing_eos_penalty = 0.5; }});
   for (const EpisodeRecord& episode : record.episode_N) {
     ASSERT_EQ(episode.rewards_F.size(), 3u);
     const double excess = static_cast<double>(episode.decisions.count) - 4;  // of a limit of 7
@@ -189,8 +189,8 @@ TEST(LearnerChoicesMeaningTest, PenaltiesAreSeparateRewards) {
     EXPECT_EQ(episode.rewards_F[2], episode.terminated ? 0 : -0.5);
     EXPECT_EQ(episode.reward, episode.rewards_F[0] + episode.rewards_F[1] + episode.rewards_F[2]);
   }
-  EXPECT_LE(MetricOf(record, "rewards/soft_overlong/mean"), 0);
-  EXPECT_LE(MetricOf(record, "rewards/missing_eos/mean"), 0);
+  EXPECT_LE(GetMetric(record, "rewards/soft_overlong/mean"), 0);
+  EXPECT_LE(GetMetric(record, "rewards/missing_eos/mean"), 0);
 }
 
 // All rewards are 1, and so is the mean of earlier steps: both are clipped alike, so that nothing is learned from the
@@ -214,7 +214,7 @@ TEST(LearnerChoicesMeaningTest, DynamicSamplingLeavesOutGroupsThatClippingMakesE
   config.algorithm.num_iterations = 1;
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {}, &outcome));  // rewards are shares of correct letters: none is above 1
-  EXPECT_EQ(MetricOf(outcome.sink.records.back(), "entropy"), 0);
+  EXPECT_EQ(GetMetric(outcome.sink.records.back(), "entropy"), 0);
 }
 
 // Groups of equal rewards have no gradient: dropping them only changes what the others are divided by.
@@ -243,7 +243,7 @@ TEST(LearnerChoicesMeaningTest, AnEntropyBonusIncreasesEntropy) {
     config.run.steps = 8;
     Outcome outcome;
     EXPECT_OK(RunLearner(config, {.reward = [](const Completion& c) { return c.terminated ? 1.0 : 0.0; }}, &outcome));
-    return MetricOf(outcome.sink.records.back(), "entropy");
+    return GetMetric(outcome.sink.records.back(), "entropy");
   };
   EXPECT_GT(entropy_with(0.5), entropy_with(0) + 0.1);
 }
@@ -254,9 +254,9 @@ TEST(LearnerChoicesMeaningTest, TheEntropyCoefficientDecaysToItsFloor) {
       RunOf({"",
              [](AlgorithmConfig& a) { a.entropy.entropy_coef = 0.08, a.entropy.decay = 0.5, a.entropy.floor = 0.03; }}),
       {}, &outcome));
-  EXPECT_EQ(MetricOf(outcome.sink.records[3], "entropy_coef"), 0.08);
-  EXPECT_EQ(MetricOf(outcome.sink.records[4], "entropy_coef"), 0.04);
-  EXPECT_EQ(MetricOf(outcome.sink.records[5], "entropy_coef"), 0.03);
+  EXPECT_EQ(GetMetric(outcome.sink.records[3], "entropy_coef"), 0.08);
+  EXPECT_EQ(GetMetric(outcome.sink.records[4], "entropy_coef"), 0.04);
+  EXPECT_EQ(GetMetric(outcome.sink.records[5], "entropy_coef"), 0.03);
 }
 
 // The coefficient of each step follows from the entropy of the one before it.
@@ -272,9 +272,9 @@ TEST(LearnerChoicesMeaningTest, TheAdaptiveEntropyCoefficientFollowsTheEntropy) 
     double coefficient = 0.5;
     bool is_low = true;
     for (const StepRecord& record : outcome.sink.records) {
-      if (record.phase == Phase::kWarmUp) continue;
-      EXPECT_EQ(MetricOf(record, "entropy_coef"), is_low ? coefficient : 0.0) << target << ", step " << record.step;
-      is_low = MetricOf(record, "entropy") <= target;
+      if (record.phase == Phase::kSft) continue;
+      EXPECT_EQ(GetMetric(record, "entropy_coef"), is_low ? coefficient : 0.0) << target << ", step " << record.step;
+      is_low = GetMetric(record, "entropy") <= target;
       coefficient = is_low ? std::min(coefficient + 0.25, 1.0) : std::max(coefficient - 0.25, 0.25);
     }
   }
@@ -285,9 +285,9 @@ TEST(LearnerChoicesMeaningTest, ALinearKlCoefficientMovesTowardsItsFinalValue) {
   ASSERT_OK(RunLearner(
       RunOf({"", [](AlgorithmConfig& a) { a.beta = 0.5, a.kl.schedule = KlSchedule::kLinear, a.kl.final = 2; }}), {},
       &outcome));
-  EXPECT_EQ(MetricOf(outcome.sink.records[3], "kl_coef"), 0.5);
-  EXPECT_EQ(MetricOf(outcome.sink.records[4], "kl_coef"), 1.0);
-  EXPECT_EQ(MetricOf(outcome.sink.records[5], "kl_coef"), 1.5);
+  EXPECT_EQ(GetMetric(outcome.sink.records[3], "kl_coef"), 0.5);
+  EXPECT_EQ(GetMetric(outcome.sink.records[4], "kl_coef"), 1.0);
+  EXPECT_EQ(GetMetric(outcome.sink.records[5], "kl_coef"), 1.5);
 }
 
 TEST(LearnerChoicesMeaningTest, EachMinibatchMakesAnUpdateAndTargetKlMakesFewer) {
@@ -308,15 +308,16 @@ TEST(LearnerChoicesMeaningTest, EachMinibatchMakesAnUpdateAndTargetKlMakesFewer)
 TEST(LearnerChoicesMeaningTest, TheDivergenceInTheRewardUsesItsEstimator) {
   for (const char* name : {"rloo", "ppo", "reinforce_plus_plus"}) {
     const auto with = [&](const char* estimator) {
-      return LastOf({"", [&](AlgorithmConfig& a) { a.name = name, a.beta = 0.5, a.kl_estimator = estimator; }});
+      return RunToLastRecord(
+          {"", [&](AlgorithmConfig& a) { a.name = name, a.beta = 0.5, a.kl_estimator = estimator; }});
     };
     const StepRecord own = with(""), k1 = with("k1"), k2 = with("k2"), k3 = with("k3");
     EXPECT_TRUE(own.weight_digests == k1.weight_digests) << name;
     EXPECT_TRUE(k1.weight_digests != k2.weight_digests) << name;
     EXPECT_TRUE(k1.weight_digests != k3.weight_digests) << name;
     EXPECT_TRUE(k2.weight_digests != k3.weight_digests) << name;
-    EXPECT_GE(MetricOf(k2, "kl"), 0);
-    EXPECT_GE(MetricOf(k3, "kl"), 0);
+    EXPECT_GE(GetMetric(k2, "kl"), 0);
+    EXPECT_GE(GetMetric(k3, "kl"), 0);
   }
 }
 
@@ -328,7 +329,7 @@ TEST(LearnerChoicesMeaningTest, AReferenceThatIsThePolicyHasNoDivergence) {
                            }});
     Outcome outcome;
     EXPECT_OK(RunLearner(config, {}, &outcome));
-    return MetricOf(outcome.sink.records.back(), "kl");
+    return GetMetric(outcome.sink.records.back(), "kl");
   };
   EXPECT_EQ(divergence_with(1), 0.0);
   EXPECT_NE(divergence_with(0.5), 0.0);
@@ -337,7 +338,7 @@ TEST(LearnerChoicesMeaningTest, AReferenceThatIsThePolicyHasNoDivergence) {
 
 TEST(LearnerChoicesMeaningTest, NothingIsLearnedFromABatchThatIsMaskedEntirely) {
   Config config = RunOf({"", [](AlgorithmConfig& a) { a.mask_truncated_completions = true; }});
-  config.warm_up.steps = 0;
+  config.sft.steps = 0;
   config.rollout.max_completion_length = 1;  // few completions end with their first token
   config.model.router_aux_loss_coef = 0;
   const auto cut_off = [](int, Phase, int64_t, models::Model&, Episodes& episodes) {
@@ -345,7 +346,7 @@ TEST(LearnerChoicesMeaningTest, NothingIsLearnedFromABatchThatIsMaskedEntirely) 
   };
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {.spoil = cut_off}, &outcome));
-  for (const StepRecord& record : outcome.sink.records) EXPECT_EQ(MetricOf(record, "grad_norm"), 0.0);
+  for (const StepRecord& record : outcome.sink.records) EXPECT_EQ(GetMetric(record, "grad_norm"), 0.0);
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ class ControllerWorkload : public Workload {
 class StateSink : public StepSink {
  public:
   absl::StatusOr<bool> Commit(const StepTables& step) override {
-    metrics.push_back(ResultsOf(step).metrics);
+    metrics.push_back(ReadResults(step).metrics);
     return true;
   }
   bool WantsCheckpoint(Phase, int64_t, bool) override { return false; }
@@ -197,7 +197,7 @@ StateSink Trained(const Config& config, int ranks = 1, int threads = 1, const Le
     CategoricalPolicy policy(Shape(), kSeed, 1.0f);
     ControllerWorkload workload(policy);
     ThreadPool pool(threads);
-    const LearnerParts parts = {config, workload, comm.rank() == 0 ? &sink : nullptr, comm, pool};
+    const LearnerDeps parts = {config, workload, comm.rank() == 0 ? &sink : nullptr, comm, pool};
     absl::StatusOr<std::unique_ptr<Learner>> learner = Learner::Create(parts);
     if (!learner.ok()) return learner.status();
     if (from != nullptr) (*learner)->Restore(*from);
@@ -215,7 +215,7 @@ void ExpectSame(const LearnerState& a, const LearnerState& b) {
   for (size_t g = 0; g < a.optimizer.size(); ++g) EXPECT_EQ(a.optimizer[g].values, b.optimizer[g].values);
 }
 
-double MetricOf(const Metrics& metrics, absl::string_view name) {
+double GetMetric(const Metrics& metrics, absl::string_view name) {
   for (const auto& [key, value] : metrics) {
     if (key == name) return value;
   }
@@ -272,7 +272,7 @@ TEST(LearnerControllerTest, EarlyStoppingByIterationsMakesAllUpdatesOfAnIteratio
   const auto updates_of = [&](const char* of, double target_kl) {
     config.algorithm.target_kl = target_kl, config.algorithm.target_kl_of = of;
     const StateSink sink = Trained(config);
-    return std::pair(sink.states.back().updates, MetricOf(sink.metrics.back(), "iterations"));
+    return std::pair(sink.states.back().updates, GetMetric(sink.metrics.back(), "iterations"));
   };
   // 45 decisions are three minibatches of at most 16. The first update of a step is always made.
   EXPECT_EQ(updates_of("minibatches", 1e-12), std::pair(int64_t{1}, 1.0));
@@ -282,11 +282,11 @@ TEST(LearnerControllerTest, EarlyStoppingByIterationsMakesAllUpdatesOfAnIteratio
 
 TEST(LearnerControllerTest, DiagnosticsReportTheSpreadOfRatiosAndAdvantages) {
   const Metrics metrics = Trained(SmallRun()).metrics.back();
-  EXPECT_LT(MetricOf(metrics, "ratio/min"), 1);
-  EXPECT_GT(MetricOf(metrics, "ratio/max"), 1);
-  EXPECT_GT(MetricOf(metrics, "ratio/std"), 0);
-  EXPECT_LT(MetricOf(metrics, "ratio/std"), MetricOf(metrics, "ratio/max") - MetricOf(metrics, "ratio/min"));
-  EXPECT_GT(MetricOf(metrics, "critic/advantages/std"), 0);
+  EXPECT_LT(GetMetric(metrics, "ratio/min"), 1);
+  EXPECT_GT(GetMetric(metrics, "ratio/max"), 1);
+  EXPECT_GT(GetMetric(metrics, "ratio/std"), 0);
+  EXPECT_LT(GetMetric(metrics, "ratio/std"), GetMetric(metrics, "ratio/max") - GetMetric(metrics, "ratio/min"));
+  EXPECT_GT(GetMetric(metrics, "critic/advantages/std"), 0);
 }
 
 TEST(LearnerControllerTest, LearnsToChooseByFeaturesAndMemory) {
@@ -296,7 +296,7 @@ TEST(LearnerControllerTest, LearnsToChooseByFeaturesAndMemory) {
   const std::vector<Metrics> metrics = Trained(config).metrics;
   const auto mean_of = [&](size_t begin, size_t end) {
     double sum = 0;
-    for (size_t i = begin; i < end; ++i) sum += MetricOf(metrics[i], "reward");
+    for (size_t i = begin; i < end; ++i) sum += GetMetric(metrics[i], "reward");
     return sum / static_cast<double>(end - begin);
   };
   EXPECT_LT(mean_of(0, 5), 0.2);

@@ -13,13 +13,13 @@ namespace reprise::rl {
 namespace {
 
 using ::reprise::testing::StatusIs;
+using testing::GetMetric;
 using ::testing::HasSubstr;
-using testing::MetricOf;
 using testing::Outcome;
 
 // Changes log-probabilities as if every first token had been sampled with half the probability.
 void HalveFirst(int, Phase phase, int64_t, models::Model&, Episodes& episodes) {
-  if (phase == Phase::kWarmUp) return;
+  if (phase == Phase::kSft) return;
   for (EpisodeRecord& episode : episodes.episode_N) episode.logprobs[0] -= 0.6931472f;
 }
 
@@ -28,7 +28,7 @@ Outcome Corrected(const std::string& mode, bool other_sampler, double clip_max =
   config.run.steps = 1;
   config.algorithm.importance_correction = mode;
   config.algorithm.importance_clip_max = clip_max;
-  testing::HowToRun how;
+  testing::RunOptions how;
   how.ranks = 2;
   how.reward = [](const Completion& completion) { return static_cast<double>(completion.text.size()); };
   if (other_sampler) how.spoil = HalveFirst;
@@ -43,7 +43,7 @@ TEST(ImportanceCorrectionTest, ChangesNothingWhereTheSamplerIsTheTrainer) {
     const Outcome with = Corrected(mode, false);
     EXPECT_EQ(with.last_weights_R, without.last_weights_R) << mode;
     for (const char* metric : {"min", "mean", "max"}) {
-      EXPECT_EQ(MetricOf(with.sink.records.back(), std::string("sampling/importance_sampling_ratio/") + metric), 1.0);
+      EXPECT_EQ(GetMetric(with.sink.records.back(), std::string("sampling/importance_sampling_ratio/") + metric), 1.0);
     }
   }
 }
@@ -51,10 +51,10 @@ TEST(ImportanceCorrectionTest, ChangesNothingWhereTheSamplerIsTheTrainer) {
 TEST(ImportanceCorrectionTest, WeightsTokensOfAnotherSampler) {
   const Outcome without = Corrected("none", false), truncated = Corrected("token_truncate", true);
   EXPECT_NE(truncated.last_weights_R, without.last_weights_R);
-  EXPECT_NEAR(MetricOf(truncated.sink.records.back(), "sampling/importance_sampling_ratio/max"), 2, 1e-5);
+  EXPECT_NEAR(GetMetric(truncated.sink.records.back(), "sampling/importance_sampling_ratio/max"), 2, 1e-5);
   const Outcome capped = Corrected("token_truncate", true, 1.5), masked = Corrected("token_mask", true, 1.5);
-  EXPECT_EQ(MetricOf(capped.sink.records.back(), "sampling/importance_sampling_ratio/max"), 1.5);
-  EXPECT_EQ(MetricOf(masked.sink.records.back(), "sampling/importance_sampling_ratio/min"), 0);
+  EXPECT_EQ(GetMetric(capped.sink.records.back(), "sampling/importance_sampling_ratio/max"), 1.5);
+  EXPECT_EQ(GetMetric(masked.sink.records.back(), "sampling/importance_sampling_ratio/min"), 0);
   EXPECT_NE(capped.last_weights_R, masked.last_weights_R);
   // The old log-probabilities are the trainer's: with a cap of 1 the result equals that of the run without another
   // sampler.
@@ -86,7 +86,7 @@ TEST(FilteredSamplingTest, RecordsLogprobsOfPolicyAndBehaviourAsAReplayRecompute
       }
     }
     if (record.phase == Phase::kTraining) {
-      EXPECT_EQ(MetricOf(record, "sampling/sampling_logp_difference/max"), 0);
+      EXPECT_EQ(GetMetric(record, "sampling/sampling_logp_difference/max"), 0);
     }
   }
   EXPECT_TRUE(some_differ);
@@ -115,15 +115,15 @@ TEST(FilteredSamplingTest, WeightsAreThePolicysProbabilityOverTheBehaviours) {
     }
   }
   EXPECT_LT(sum / tokens, 0.999);
-  EXPECT_NEAR(MetricOf(record, "sampling/importance_sampling_ratio/mean"), sum / tokens, 1e-12);
-  EXPECT_NEAR(MetricOf(record, "sampling/importance_sampling_ratio/min"), least, 1e-12);
-  EXPECT_EQ(MetricOf(record, "sampling/sampling_logp_difference/max"), 0);
+  EXPECT_NEAR(GetMetric(record, "sampling/importance_sampling_ratio/mean"), sum / tokens, 1e-12);
+  EXPECT_NEAR(GetMetric(record, "sampling/importance_sampling_ratio/min"), least, 1e-12);
+  EXPECT_EQ(GetMetric(record, "sampling/sampling_logp_difference/max"), 0);
 }
 
 // A token that these options never draw has probability 0, whatever the stored value is.
 TEST(FilteredSamplingTest, AReplayDetectsATokenThatIsNeverDrawn) {
   Config config = FilteredRun("sequence_truncate");
-  config.warm_up.steps = 0, config.run.steps = 1;
+  config.sft.steps = 0, config.run.steps = 1;
   Outcome live, replayed;
   ASSERT_OK(testing::RunLearner(config, {}, &live));
   std::vector<StepRecord> forged = live.sink.records;

@@ -12,12 +12,12 @@ namespace reprise::rl {
 namespace {
 
 using testing::ExpectSame;
-using testing::MetricOf;
+using testing::GetMetric;
 using testing::Outcome;
 using testing::RunLearner;
 using testing::SmallRun;
 
-constexpr size_t kWarmUp = 3;
+constexpr size_t kSft = 3;
 
 // The best of the four evaluations is not the last one: see TheBestEvaluationIsNotTheLast.
 Config RunWithEvaluations() {
@@ -47,11 +47,11 @@ TEST(LearnerEvaluationTest, EveryKthTrainingStepHasEvaluationMetrics) {
   Config config = RunWithEvaluations();
   config.evaluation.every = 2;
   const Outcome outcome = RunAll(config);
-  ASSERT_EQ(outcome.sink.records.size(), kWarmUp + 4);
+  ASSERT_EQ(outcome.sink.records.size(), kSft + 4);
   for (const StepRecord& record : outcome.sink.records) {
     const bool expected = record.phase == Phase::kTraining && record.step % 2 == 0;
     for (const char* name : {"eval_greedy_accuracy", "eval_pass@4", "eval_mean@4_low", "eval_reward", "eval_best"}) {
-      EXPECT_EQ(!std::isnan(MetricOf(record, name)), expected) << name << " of step " << record.step;
+      EXPECT_EQ(!std::isnan(GetMetric(record, name)), expected) << name << " of step " << record.step;
     }
     EXPECT_TRUE(std::is_sorted(record.metrics.begin(), record.metrics.end()));
   }
@@ -62,24 +62,24 @@ TEST(LearnerEvaluationTest, AnEvaluationOnStartIsAmongTheFirstStepsMetrics) {
   Config config = RunThatIsEvaluatedOnStartToo();
   config.optimizer.learning_rate = 0;
   const Outcome outcome = RunAll(config);
-  const StepRecord& first = outcome.sink.records[kWarmUp];
-  EXPECT_EQ(MetricOf(first, "eval_start_greedy_reward"), MetricOf(outcome.sink.records.back(), "eval_greedy_reward"));
-  EXPECT_NE(MetricOf(first, "eval_start_reward"), MetricOf(first, "eval_reward")) << "equal samples";
+  const StepRecord& first = outcome.sink.records[kSft];
+  EXPECT_EQ(GetMetric(first, "eval_start_greedy_reward"), GetMetric(outcome.sink.records.back(), "eval_greedy_reward"));
+  EXPECT_NE(GetMetric(first, "eval_start_reward"), GetMetric(first, "eval_reward")) << "equal samples";
   EXPECT_TRUE(std::is_sorted(first.metrics.begin(), first.metrics.end()));
   for (const StepRecord& record : outcome.sink.records) {
-    EXPECT_EQ(!std::isnan(MetricOf(record, "eval_start_mean@4_low")), &record == &first);
+    EXPECT_EQ(!std::isnan(GetMetric(record, "eval_start_mean@4_low")), &record == &first);
   }
 }
 
 TEST(LearnerEvaluationTest, AnEvaluationOnStartMeasuresTheWeightsBeforeTheFirstStep) {
   const auto start_of = [](const Config& config) {
-    return MetricOf(RunAll(config).sink.records[kWarmUp], "eval_start_reward");
+    return GetMetric(RunAll(config).sink.records[kSft], "eval_start_reward");
   };
   Config config = RunThatIsEvaluatedOnStartToo();
   const double start = start_of(config);
   config.optimizer.learning_rate *= 3;
   EXPECT_EQ(start_of(config), start);
-  config.warm_up.learning_rate *= 3;
+  config.sft.learning_rate *= 3;
   EXPECT_NE(start_of(config), start);
 }
 
@@ -120,19 +120,19 @@ TEST(LearnerEvaluationTest, MultiTurnEpisodesAreEvaluatedToo) {
   config.environment.max_turns = 3;
   config.rollout.max_completion_length = 40;
   config.algorithm.reward = "environment";
-  config.warm_up.steps = 40;
-  config.warm_up.learning_rate = 1e-2;
+  config.sft.steps = 40;
+  config.sft.learning_rate = 1e-2;
   config.optimizer.learning_rate = 0;
   const Outcome one = RunAll(config);
   // Three random guesses out of three numbers find the number in two of three episodes.
-  EXPECT_GT(MetricOf(one.sink.records.back(), "eval_mean@4"), 0.2);
-  EXPECT_EQ(MetricOf(one.sink.records.back(), "eval_mean@4"), MetricOf(one.sink.records.back(), "eval_reward"));
+  EXPECT_GT(GetMetric(one.sink.records.back(), "eval_mean@4"), 0.2);
+  EXPECT_EQ(GetMetric(one.sink.records.back(), "eval_mean@4"), GetMetric(one.sink.records.back(), "eval_reward"));
   ExpectSame(one, RunAll(config, 3));
 }
 
 TEST(LearnerEvaluationTest, TheBestEvaluationIsNotTheLast) {
   const Outcome outcome = RunAll(RunWithEvaluations());
-  const double best = MetricOf(outcome.sink.records.back(), "eval_best_step");
+  const double best = GetMetric(outcome.sink.records.back(), "eval_best_step");
   EXPECT_GT(best, 1);
   EXPECT_LT(best, 4);
 }
@@ -141,8 +141,8 @@ TEST(LearnerEvaluationTest, TheBestModelIsLoadedAtTheEndOnEveryRank) {
   Config config = RunWithEvaluations();
   config.evaluation.load_best_model_at_end = true;
   const Outcome outcome = RunAll(config, 3);
-  const auto best = static_cast<size_t>(MetricOf(outcome.sink.records.back(), "eval_best_step"));
-  const std::vector<float>& weights = outcome.sink.states[kWarmUp + best - 1].weights;
+  const auto best = static_cast<size_t>(GetMetric(outcome.sink.records.back(), "eval_best_step"));
+  const std::vector<float>& weights = outcome.sink.states[kSft + best - 1].weights;
   for (const Digest& digest : outcome.last_weights_R) EXPECT_EQ(digest, Sha256(AsBytes(absl::MakeConstSpan(weights))));
   EXPECT_EQ(outcome.sink.states.back().best_weights, weights);
   EXPECT_NE(outcome.sink.states.back().weights, weights);
@@ -184,10 +184,10 @@ TEST(LearnerEvaluationTest, EarlyStoppingEndsTheRun) {
   Config config = RunThatLearnsNothing();
   config.artifact.digest_every = 0;
   const Outcome outcome = RunAll(config, 2);
-  ASSERT_EQ(outcome.sink.records.size(), kWarmUp + 6);  // evaluations of steps 2, 4 and 6
+  ASSERT_EQ(outcome.sink.records.size(), kSft + 6);  // evaluations of steps 2, 4 and 6
   const StepRecord& last = outcome.sink.records.back();
-  EXPECT_EQ(MetricOf(last, "eval_best_step"), 2);
-  EXPECT_EQ(MetricOf(last, "eval_no_improvement"), 2);
+  EXPECT_EQ(GetMetric(last, "eval_best_step"), 2);
+  EXPECT_EQ(GetMetric(last, "eval_no_improvement"), 2);
   EXPECT_FALSE(last.weight_digests.empty()) << "the end of a run is digested";
   EXPECT_FALSE(outcome.sink.checkpoint.empty()) << "and has a checkpoint";
 }
@@ -202,11 +202,11 @@ TEST(LearnerEvaluationTest, EarlyStoppingCanFollowTheRewardsOfTraining) {
   config.evaluation.metric_for_best_model = "reward_moving_average";
   config.evaluation.early_stopping_threshold = 0.001;
   const Outcome outcome = RunAll(config, 2);
-  ASSERT_EQ(outcome.sink.records.size(), kWarmUp + 30);
+  ASSERT_EQ(outcome.sink.records.size(), kSft + 30);
   const StepRecord& last = outcome.sink.records.back();
-  EXPECT_EQ(MetricOf(last, "reward_moving_average"), 0);
-  EXPECT_EQ(MetricOf(last, "eval_best_step"), 10);
-  EXPECT_EQ(MetricOf(last, "eval_no_improvement"), 2);
+  EXPECT_EQ(GetMetric(last, "reward_moving_average"), 0);
+  EXPECT_EQ(GetMetric(last, "eval_best_step"), 10);
+  EXPECT_EQ(GetMetric(last, "eval_no_improvement"), 2);
 }
 
 TEST(LearnerEvaluationTest, AMovingAverageIsOfTheLastStepsAlsoAfterResumption) {
@@ -216,16 +216,16 @@ TEST(LearnerEvaluationTest, AMovingAverageIsOfTheLastStepsAlsoAfterResumption) {
   const Outcome whole = RunAll(config, 2);
   const std::vector<StepRecord>& records = whole.sink.records;
   double before = 0;
-  for (size_t i = kWarmUp; i < records.size(); ++i) {
-    const double reward = MetricOf(records[i], "reward");
-    EXPECT_NEAR(MetricOf(records[i], "reward_moving_average"), i == kWarmUp ? reward : (before + reward) / 2, 1e-12);
+  for (size_t i = kSft; i < records.size(); ++i) {
+    const double reward = GetMetric(records[i], "reward");
+    EXPECT_NEAR(GetMetric(records[i], "reward_moving_average"), i == kSft ? reward : (before + reward) / 2, 1e-12);
     before = reward;
   }
   Outcome rest;
-  ASSERT_OK(RunLearner(config, {.from = &whole.sink.states[kWarmUp]}, &rest));  // after step 1
+  ASSERT_OK(RunLearner(config, {.from = &whole.sink.states[kSft]}, &rest));  // after step 1
   ASSERT_FALSE(rest.sink.records.empty());
-  EXPECT_EQ(MetricOf(rest.sink.records[0], "reward_moving_average"),
-            MetricOf(records[kWarmUp + 1], "reward_moving_average"));
+  EXPECT_EQ(GetMetric(rest.sink.records[0], "reward_moving_average"),
+            GetMetric(records[kSft + 1], "reward_moving_average"));
 }
 
 TEST(LearnerEvaluationTest, ARunThatEarlyStoppingEndedIsNotContinued) {
@@ -241,15 +241,15 @@ TEST(LearnerEvaluationTest, EveryPartOfTheBestSoFarStateMatters) {
   config.evaluation.early_stopping_threshold = 1e-9;
   const Outcome whole = RunAll(config);
   const auto steps_after = [&](const std::function<void(std::vector<double>&)>& spoil) {
-    LearnerState state = whole.sink.states[kWarmUp + 2];  // after step 3
+    LearnerState state = whole.sink.states[kSft + 2];  // after step 3
     spoil(state.best);
     Outcome rest;
     EXPECT_OK(RunLearner(config, {.from = &state}, &rest));
     return rest.sink.records;
   };
   EXPECT_EQ(steps_after([](auto&) {}).size(), 3u);
-  EXPECT_EQ(MetricOf(steps_after([](auto& best) { best[0] = 1; }).back(), "eval_best_step"), 1);
-  EXPECT_EQ(MetricOf(steps_after([](auto& best) { best[1] = 2; }).back(), "eval_best"), 2);
+  EXPECT_EQ(GetMetric(steps_after([](auto& best) { best[0] = 1; }).back(), "eval_best_step"), 1);
+  EXPECT_EQ(GetMetric(steps_after([](auto& best) { best[1] = 2; }).back(), "eval_best"), 2);
   EXPECT_EQ(steps_after([](auto& best) { best[2] = -1; }).size(), 5u);  // the next one counts
   EXPECT_EQ(steps_after([](auto& best) { best[3] = 1; }).size(), 1u);
 }
@@ -267,8 +267,8 @@ Config RunOfTurns() {
 
 TEST(LearnerEvaluationTest, LengthsCountOnlyThePolicysTokens) {
   const StepRecord record = RunAll(RunOfTurns()).sink.records.back();
-  EXPECT_GT(MetricOf(record, "observations/mean_length"), 0);
-  EXPECT_LE(MetricOf(record, "eval_completions/mean_length"), 2 * 3);
+  EXPECT_GT(GetMetric(record, "observations/mean_length"), 0);
+  EXPECT_LE(GetMetric(record, "eval_completions/mean_length"), 2 * 3);
 }
 
 // environment.turn_reward does not affect whether an answer is correct.
@@ -276,9 +276,9 @@ TEST(LearnerEvaluationTest, OnlyTheEnvironmentsRewardDecidesWhetherAnEpisodeIsCo
   Config config = RunOfTurns();
   config.environment.turn_reward = 1;
   const StepRecord record = RunAll(config).sink.records.back();
-  EXPECT_GE(MetricOf(record, "eval_reward"), 1);
-  EXPECT_LT(MetricOf(record, "eval_greedy_accuracy"), 1);
-  EXPECT_LT(MetricOf(record, "eval_pass@1"), 1);
+  EXPECT_GE(GetMetric(record, "eval_reward"), 1);
+  EXPECT_LT(GetMetric(record, "eval_greedy_accuracy"), 1);
+  EXPECT_LT(GetMetric(record, "eval_pass@1"), 1);
 }
 
 }  // namespace

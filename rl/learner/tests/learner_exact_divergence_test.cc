@@ -8,7 +8,7 @@ namespace reprise::rl {
 namespace {
 
 using testing::ExpectSame;
-using testing::MetricOf;
+using testing::GetMetric;
 using testing::Outcome;
 using testing::RunLearner;
 
@@ -55,9 +55,9 @@ TEST(LearnerExactDivergenceTest, ItsMetricIsCloseToK3OfTheDrawnTokens) {
   ASSERT_OK(RunLearner(exact, {}, &a));
   ASSERT_OK(RunLearner(estimated, {}, &b));
   const size_t first = a.sink.records.size() - 4;
-  EXPECT_EQ(MetricOf(a.sink.records[first], "kl"), 0);
+  EXPECT_EQ(GetMetric(a.sink.records[first], "kl"), 0);
   ASSERT_EQ(a.sink.records[first].weight_digests, b.sink.records[first].weight_digests);
-  const double kl = MetricOf(a.sink.records[first + 1], "kl"), k3 = MetricOf(b.sink.records[first + 1], "kl");
+  const double kl = GetMetric(a.sink.records[first + 1], "kl"), k3 = GetMetric(b.sink.records[first + 1], "kl");
   EXPECT_GT(kl, 1e-4);
   EXPECT_NEAR(k3, kl, 0.3 * kl);
   EXPECT_NE(a.sink.records[first + 1].weight_digests, b.sink.records[first + 1].weight_digests);
@@ -70,7 +70,7 @@ TEST(LearnerExactDivergenceTest, ALargerWeightKeepsThePolicyCloserToTheReference
     config.algorithm.beta = beta;
     Outcome outcome;
     EXPECT_OK(RunLearner(config, {}, &outcome));
-    return MetricOf(outcome.sink.records.back(), "kl");
+    return GetMetric(outcome.sink.records.back(), "kl");
   };
   EXPECT_LT(kl_with(30), 0.5 * kl_with(1e-6));
 }

@@ -14,27 +14,27 @@ namespace {
 using ::reprise::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using testing::HowToRun;
 using testing::Outcome;
 using testing::RunLearner;
+using testing::RunOptions;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// No warm-up: the weights at the end must be those of the start.
+// No SFT phase: the weights at the end must be those of the start.
 Config TrainingOnly() {
   Config config = testing::SmallRun();
-  config.warm_up.steps = 0;
+  config.sft.steps = 0;
   return config;
 }
 
 // Runs on three ranks and expects the same error on all of them, and no changed weight on any.
-void ExpectRefused(const Config& config, HowToRun how, const ::testing::Matcher<const std::string&>& message,
+void ExpectRefused(const Config& config, RunOptions how, const ::testing::Matcher<const std::string&>& message,
                    absl::StatusCode code = absl::StatusCode::kInternal) {
   how.ranks = 3;
   Config untouched = config;
   untouched.run.steps = 0;
-  untouched.warm_up.steps = 0;
+  untouched.sft.steps = 0;
   Outcome start, outcome;
   ASSERT_OK(RunLearner(untouched, {}, &start));
   RunLearner(config, how, &outcome).IgnoreError();
@@ -93,9 +93,9 @@ TEST(LearnerGuardsTest, RejectAComputedLogProbabilityThatIsNotFinite) {
   };
   ExpectRefused(TrainingOnly(), {.spoil = spoil},
                 AllOf(HasSubstr("step 1: "), HasSubstr("rank 0: prompt 0 sample 0: logprob of token 0 is nan")));
-  Config warm_up = testing::SmallRun();
-  ExpectRefused(warm_up, {.spoil = spoil},
-                AllOf(HasSubstr("warm-up step 1: "), HasSubstr("prompt 0 sample 0: logprob of token 0 is nan")));
+  Config sft = testing::SmallRun();
+  ExpectRefused(sft, {.spoil = spoil},
+                AllOf(HasSubstr("SFT step 1: "), HasSubstr("prompt 0 sample 0: logprob of token 0 is nan")));
 }
 
 // Corrupted values are reported before advantages are computed from them.
@@ -122,14 +122,14 @@ TEST(LearnerGuardsTest, RejectALearningRateThatIsNotFinite) {
   config.optimizer.learning_rate = kInfinity;
   ExpectRefused(config, {}, HasSubstr("step 1: the learning rate is inf"));
   config = testing::SmallRun();
-  config.warm_up.learning_rate = kInfinity;
-  ExpectRefused(config, {}, HasSubstr("warm-up step 1: the learning rate is inf"));
+  config.sft.learning_rate = kInfinity;
+  ExpectRefused(config, {}, HasSubstr("SFT step 1: the learning rate is inf"));
 }
 
 // Runs on one rank and on three; expects that all ranks return the error of the failed update, and that its step is not
 // committed.
-void ExpectUpdateRefused(const Config& config, HowToRun how, size_t steps_before,
-                         const ::testing::Matcher<const std::string&>& message) {
+void ExpectUpdateRejected(const Config& config, RunOptions how, size_t steps_before,
+                          const ::testing::Matcher<const std::string&>& message) {
   for (const int ranks : {1, 3}) {
     how.ranks = ranks;
     Outcome outcome;
@@ -145,16 +145,15 @@ void ExpectUpdateRefused(const Config& config, HowToRun how, size_t steps_before
 TEST(LearnerGuardsTest, RejectAnUpdateToWeightsOutOfBounds) {
   Config config = testing::SmallRun();
   config.optimizer.learning_rate = 1e38;
-  ExpectUpdateRefused(
+  ExpectUpdateRejected(
       config, {}, 3,
       AllOf(HasSubstr("step 1: "), HasSubstr("the update makes element 0 of model.embed_tokens.weight "),
             HasSubstr(", so this step is discarded: lower optimizer.learning_rate (1e+38 in this "
                       "step), or raise optimizer.epsilon (1e-08)")));
-  config.warm_up.learning_rate = 1e38;
-  config.warm_up.steps = 1;  // the failing step is the run's last one
+  config.sft.learning_rate = 1e38;
+  config.sft.steps = 1;  // the failing step is the run's last one
   config.run.steps = 0;
-  ExpectUpdateRefused(config, {}, 0,
-                      AllOf(HasSubstr("warm-up step 1: "), HasSubstr("lower warm_up.learning_rate (1e+38")));
+  ExpectUpdateRejected(config, {}, 0, AllOf(HasSubstr("SFT step 1: "), HasSubstr("lower sft.learning_rate (1e+38")));
 }
 
 // If a gradient is 0, like that of an expert that is never chosen, the update divides 0 by epsilon.
@@ -163,8 +162,8 @@ TEST(LearnerGuardsTest, RejectAnUpdateWithAnEpsilonThatRoundsToZero) {
   config.optimizer.epsilon = 1e-46;
   config.algorithm.name = "ppo";
   config.algorithm.value_model = "network";
-  ExpectUpdateRefused(config, {}, 0,
-                      AllOf(HasSubstr("warm-up step 1: "), HasSubstr("the update makes element "), HasSubstr("nan")));
+  ExpectUpdateRejected(config, {}, 0,
+                       AllOf(HasSubstr("SFT step 1: "), HasSubstr("the update makes element "), HasSubstr("nan")));
 }
 
 // Uses the embedding of a token that no answer contains: nothing reads it. Only weight decay changes it, on its owner
@@ -178,9 +177,9 @@ TEST(LearnerGuardsTest, ReportOnAllRanksAnInvalidWeightThatOneOfThemComputes) {
   };
   Config config = testing::SmallRun();
   config.optimizer.weight_decay = -1;
-  ExpectUpdateRefused(
+  ExpectUpdateRejected(
       config, {.spoil = spoil}, 1,
-      AllOf(HasSubstr("warm-up step 2: "), HasSubstr("the update makes element 224 of model.embed_tokens.weight 1.")));
+      AllOf(HasSubstr("SFT step 2: "), HasSubstr("the update makes element 224 of model.embed_tokens.weight 1.")));
 }
 
 TEST(LearnerGuardsTest, RejectAModelThatCannotLearnFromItsAdvantages) {
@@ -199,7 +198,7 @@ TEST(LearnerGuardsTest, AllowAGradientOfZeroWhereNoCompletionHasAnAdvantage) {
   Outcome outcome;
   EXPECT_OK(RunLearner(config, {.reward = [](const Completion&) { return 0.5; }}, &outcome));
   ASSERT_EQ(outcome.sink.records.size(), 4u);
-  for (const StepRecord& record : outcome.sink.records) EXPECT_EQ(testing::MetricOf(record, "grad_norm"), 0.0);
+  for (const StepRecord& record : outcome.sink.records) EXPECT_EQ(testing::GetMetric(record, "grad_norm"), 0.0);
 }
 
 }  // namespace

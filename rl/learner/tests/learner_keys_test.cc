@@ -36,7 +36,7 @@ Config BaseRun(const Base& base) {
   config.model.num_experts_per_tok = 1;
   config.run.steps = 3;
   config.run.logical_shards = 1;
-  config.warm_up = {};  // none
+  config.sft = {};  // none
   config.rollout.prompts_per_step = 4;
   config.rollout.num_generations = 3;
   config.rollout.max_completion_length = 6;
@@ -156,7 +156,7 @@ double Reward(const Completion& completion) {
   return sum;
 }
 
-std::vector<StepRecord> RecordsOf(const Config& config) {
+std::vector<StepRecord> RunAndRecord(const Config& config) {
   testing::Outcome outcome;
   EXPECT_OK(testing::RunLearner(config, {.reward = Reward}, &outcome));
   return outcome.sink.records;
@@ -175,7 +175,7 @@ absl::Status Check(const Config& config) {
   return status.ok() ? CheckKeysAreRead(config) : status;
 }
 
-enum class Verdict { kRefused, kActs, kUnread };
+enum class Verdict { kRejected, kActs, kUnread };
 
 Verdict VerdictOn(const std::string& key, const Config& base, const std::vector<StepRecord>& records) {
   Config config = base;
@@ -184,7 +184,7 @@ Verdict VerdictOn(const std::string& key, const Config& base, const std::vector<
   const size_t dot = key.find('.');
   const config::Field field = *list.Find(key.substr(0, dot), key.substr(dot + 1));
   const AlgorithmConfig own = WithOwnValues(base.algorithm);
-  Verdict verdict = Verdict::kRefused;
+  Verdict verdict = Verdict::kRejected;
   for (const Value& value : ValuesFor(field)) {
     config = base;
     const Value before = field.Get();
@@ -193,7 +193,7 @@ Verdict VerdictOn(const std::string& key, const Config& base, const std::vector<
         config.optimizer == base.optimizer) {
       continue;
     }
-    if (!AreSame(RecordsOf(config), records)) return Verdict::kActs;
+    if (!AreSame(RunAndRecord(config), records)) return Verdict::kActs;
     verdict = Verdict::kUnread;
   }
   return verdict;
@@ -217,7 +217,7 @@ TEST(LearnerKeysTest, EveryKeyHasAnEffectOrIsRejected) {
   for (const Base& base : kBases) {
     const Config config = BaseRun(base);
     ASSERT_OK(Check(config)) << base.name;
-    const std::vector<StepRecord> records = RecordsOf(config);
+    const std::vector<StepRecord> records = RunAndRecord(config);
     for (const std::string& key : Keys()) {
       // An untrained policy earns no reward from an environment: all its advantages are 0.
       const bool earns = config.environment.name.empty() || key == "algorithm.turn_rewards";

@@ -14,16 +14,16 @@ namespace reprise::rl {
 namespace {
 
 using testing::ExpectSame;
-using testing::HowToRun;
-using testing::MetricOf;
+using testing::GetMetric;
 using testing::Outcome;
 using testing::RunLearner;
+using testing::RunOptions;
 
 using IsCut = std::function<bool(int64_t step, const EpisodeRecord& episode)>;
 
 // A run whose completions are marked as truncated by `is_cut`, whatever was sampled.
 Outcome RunCut(const Config& config, const IsCut& is_cut, int ranks = 1) {
-  HowToRun how;
+  RunOptions how;
   how.ranks = ranks;
   how.reward = [](const Completion& completion) {
     int64_t sum = 0;
@@ -31,7 +31,7 @@ Outcome RunCut(const Config& config, const IsCut& is_cut, int ranks = 1) {
     return static_cast<double>(sum % 5);
   };
   how.spoil = [&is_cut](int, Phase phase, int64_t step, models::Model&, Episodes& episodes) {
-    if (phase == Phase::kWarmUp) return;
+    if (phase == Phase::kSft) return;
     for (EpisodeRecord& episode : episodes.episode_N) episode.terminated = !is_cut(step, episode);
   };
   Outcome outcome;
@@ -46,7 +46,7 @@ bool AllOfSecondStep(int64_t step, const EpisodeRecord&) { return step == 2; }
 
 Config MaskedRun(const std::string& algorithm) {
   Config config = testing::SmallRun();
-  config.warm_up.steps = 0;
+  config.sft.steps = 0;
   config.run.steps = 2;
   config.algorithm.name = algorithm;
   config.algorithm.num_iterations = 1;
@@ -64,8 +64,8 @@ TEST(LearnerMasksTest, TheFirstLossOfWhitenedAdvantagesIsZeroWhicheverCompletion
     SCOPED_TRACE(algorithm);
     const Outcome outcome = RunCut(MaskedRun(algorithm), Half);
     const StepRecord& record = outcome.sink.records[0];
-    EXPECT_NEAR(MetricOf(record, "loss/policy_gradient"), 0, 1e-12);
-    EXPECT_GT(MetricOf(record, "grad_norm"), 0);
+    EXPECT_NEAR(GetMetric(record, "loss/policy_gradient"), 0, 1e-12);
+    EXPECT_GT(GetMetric(record, "grad_norm"), 0);
     EXPECT_EQ(record.episode_N[1].advantage, 0);
     EXPECT_NE(record.episode_N[2].advantage, 0);
   }
@@ -76,7 +76,7 @@ TEST(LearnerMasksTest, ImportanceWeightsAreAveragedOverLearnedTokens) {
   config.algorithm.importance_correction = "token_truncate";
   for (const IsCut& is_cut : {IsCut(Half), IsCut(All), IsCut(AllOfSecondStep)}) {
     for (const StepRecord& record : RunCut(config, is_cut, 2).sink.records) {
-      EXPECT_EQ(MetricOf(record, "sampling/importance_sampling_ratio/mean"), 1);
+      EXPECT_EQ(GetMetric(record, "sampling/importance_sampling_ratio/mean"), 1);
     }
   }
 }
@@ -94,8 +94,8 @@ TEST(LearnerMasksTest, AStepWithoutLearnedTokensChangesNothing) {
     for (size_t i = 0; i < states[0].optimizer.size(); ++i) {
       EXPECT_EQ(states[0].optimizer[i].values, states[1].optimizer[i].values) << states[0].optimizer[i].name;
     }
-    EXPECT_GT(MetricOf(outcome.sink.records[0], "grad_norm"), 0);
-    EXPECT_EQ(MetricOf(outcome.sink.records[1], "grad_norm"), 0);
+    EXPECT_GT(GetMetric(outcome.sink.records[0], "grad_norm"), 0);
+    EXPECT_EQ(GetMetric(outcome.sink.records[1], "grad_norm"), 0);
     ExpectSame(outcome, RunCut(MaskedRun(algorithm), AllOfSecondStep, 2));
   }
 }
@@ -117,7 +117,7 @@ TEST(LearnerMasksTest, TheGradientNormIsOfTheLastMinibatchWithLearnedTokens) {
   config.algorithm.num_mini_batches = 11;
   const IsCut all_but_two = [](int64_t, const EpisodeRecord& episode) { return episode.prompt >= 2; };
   for (const StepRecord& record : RunCut(config, all_but_two).sink.records) {
-    EXPECT_GT(MetricOf(record, "grad_norm"), 0) << record.step;
+    EXPECT_GT(GetMetric(record, "grad_norm"), 0) << record.step;
   }
 }
 
@@ -158,7 +158,7 @@ TEST(LearnerMasksTest, GroupsThatDynamicSamplingLeavesOutAffectNoMetricAndNoUpda
   outcome.sink.keep_states = true;
   ASSERT_OK(RunLearner(config, {.reward = equal}, &outcome));
   for (const char* metric : {"entropy", "kl", "loss", "grad_norm", "log_ratio/abs_max"}) {
-    EXPECT_EQ(MetricOf(outcome.sink.records[1], metric), 0) << metric;
+    EXPECT_EQ(GetMetric(outcome.sink.records[1], metric), 0) << metric;
   }
   EXPECT_EQ(outcome.sink.states[1].updates, 0);
   EXPECT_EQ(outcome.sink.states[1].weights, outcome.sink.states[0].weights);
@@ -172,9 +172,9 @@ TEST(LearnerMasksTest, TheKlControllerCountsLearnedCompletions) {
   config.algorithm.kl.horizon = 440;
   const IsCut half_then_all = [](int64_t step, const EpisodeRecord& e) { return step == 2 || e.sample % 2 == 1; };
   const Outcome outcome = RunCut(config, half_then_all);
-  EXPECT_EQ(MetricOf(outcome.sink.records[0], "kl_coef"), 0.1);
-  EXPECT_DOUBLE_EQ(MetricOf(outcome.sink.records[1], "kl_coef"), 0.1 * (1 - 0.2 * 22 / 440));
-  EXPECT_EQ(MetricOf(outcome.sink.records[2], "kl_coef"), MetricOf(outcome.sink.records[1], "kl_coef"));
+  EXPECT_EQ(GetMetric(outcome.sink.records[0], "kl_coef"), 0.1);
+  EXPECT_DOUBLE_EQ(GetMetric(outcome.sink.records[1], "kl_coef"), 0.1 * (1 - 0.2 * 22 / 440));
+  EXPECT_EQ(GetMetric(outcome.sink.records[2], "kl_coef"), GetMetric(outcome.sink.records[1], "kl_coef"));
 }
 
 // There is one ratio per sequence; masked ones have none. After an update most ratios are outside of the very small
@@ -190,7 +190,7 @@ TEST(LearnerMasksTest, SharesOfClippedSequencesAreOfLearnedSequences) {
   for (const EpisodeRecord& episode : record.episode_N) {
     moved += !most(1, episode) && episode.advantage != 0 ? 1 : 0;
   }
-  const double share = MetricOf(record, "clip_ratio/region_mean");
+  const double share = GetMetric(record, "clip_ratio/region_mean");
   EXPECT_GT(share, 0);
   // The share of eight, not of forty-four sequences.
   EXPECT_EQ(share * 8, std::round(share * 8));
@@ -230,9 +230,9 @@ TEST(LearnerMasksTest, UnscorableCompletionsAreLeftOutOfBaselinesLossAndStatisti
     terms -= expected * static_cast<double>(episode.decisions.count);
     tokens += static_cast<double>(episode.decisions.count);
   }
-  EXPECT_NEAR(MetricOf(record, "loss"), terms / tokens, 1e-12);  // dapo: only over tokens that count
-  EXPECT_NEAR(MetricOf(record, "reward"), kMean, 1e-15);
-  EXPECT_NEAR(MetricOf(record, "frac_unscorable"), (10.0 + 4.0) / 44, 1e-15);
+  EXPECT_NEAR(GetMetric(record, "loss"), terms / tokens, 1e-12);  // dapo: only over tokens that count
+  EXPECT_NEAR(GetMetric(record, "reward"), kMean, 1e-15);
+  EXPECT_NEAR(GetMetric(record, "frac_unscorable"), (10.0 + 4.0) / 44, 1e-15);
   for (const auto& [name, value] : record.metrics) EXPECT_TRUE(std::isfinite(value)) << name;
 }
 
@@ -264,7 +264,7 @@ TEST(LearnerMasksTest, ACompletionThatOneFunctionScoredCountsWithThatScore) {
     const double scored = IsUnscorable(episode) ? 0.0 : static_cast<double>(episode.sample);
     EXPECT_EQ(episode.reward, scored + episode.rewards_F.at(1));
   }
-  EXPECT_EQ(MetricOf(outcome.sink.records[3], "frac_unscorable"), 0.0);
+  EXPECT_EQ(GetMetric(outcome.sink.records[3], "frac_unscorable"), 0.0);
 }
 
 TEST(LearnerMasksTest, EvaluationsIgnoreUnscorableCompletions) {
@@ -276,8 +276,8 @@ TEST(LearnerMasksTest, EvaluationsIgnoreUnscorableCompletions) {
   Outcome outcome, replayed;
   ASSERT_OK(RunLearner(config, {}, &outcome));
   const StepRecord& record = outcome.sink.records.back();
-  EXPECT_NEAR(MetricOf(record, "eval_reward"), 5.0 / 3, 1e-15);
-  EXPECT_EQ(MetricOf(record, "eval_greedy_reward"), 0.0);
+  EXPECT_NEAR(GetMetric(record, "eval_reward"), 5.0 / 3, 1e-15);
+  EXPECT_EQ(GetMetric(record, "eval_greedy_reward"), 0.0);
   config.process.command = "exit 3";
   ASSERT_OK(RunLearner(config, {.replay = &outcome.sink.records}, &replayed));
   ExpectSame(outcome, replayed);
@@ -292,7 +292,7 @@ TEST(LearnerMasksTest, AStepWithoutScorableCompletionsChangesNothing) {
   outcome.sink.keep_states = true;
   ASSERT_OK(RunLearner(config, {}, &outcome));
   for (size_t i = 3; i < outcome.sink.records.size(); ++i) {
-    EXPECT_EQ(MetricOf(outcome.sink.records[i], "num_updates"), 0.0);  // which resuming from a checkpoint reads
+    EXPECT_EQ(GetMetric(outcome.sink.records[i], "num_updates"), 0.0);  // which resuming from a checkpoint reads
     EXPECT_EQ(outcome.sink.states[i].updates, 0);
     EXPECT_TRUE(outcome.sink.records[i].weight_digests == outcome.sink.records[2].weight_digests);
     for (const auto& [name, value] : outcome.sink.records[i].metrics) EXPECT_TRUE(std::isfinite(value)) << name;

@@ -39,7 +39,7 @@ namespace {
 // Returns the number of large allocations of each training step, from its first drawn episode to that of the next step.
 std::vector<int64_t> LargeAllocationsOfSteps(const Config& config) {
   std::vector<int64_t> before;
-  testing::HowToRun how;
+  testing::RunOptions how;
   how.spoil = [&](int, Phase phase, int64_t, models::Model&, Episodes&) {
     if (phase == Phase::kTraining) before.push_back(large_allocations);
   };

@@ -15,7 +15,7 @@ namespace reprise::rl {
 namespace {
 
 using testing::ExpectSame;
-using testing::MetricOf;
+using testing::GetMetric;
 using testing::Outcome;
 using testing::RunLearner;
 
@@ -29,7 +29,7 @@ Config CutGroups(const std::string& algorithm = "grpo") {
   return config;
 }
 
-Outcome RunAll(const Config& config, const testing::HowToRun& how = {}) {
+Outcome RunAll(const Config& config, const testing::RunOptions& how = {}) {
   Outcome outcome;
   outcome.sink.keep_states = true;
   EXPECT_OK(RunLearner(config, how, &outcome));
@@ -68,13 +68,13 @@ TEST(LearnerMinibatchesTest, OfEpisodesDifferFromThoseOfGroupsAndAreReported) {
   groups.algorithm.minibatches_of = "groups";
   const StepRecord a = RunAll(episodes).sink.records.back(), b = RunAll(groups).sink.records.back();
   EXPECT_NE(a.weight_digests, b.weight_digests);
-  EXPECT_EQ(MetricOf(a, "loader/total"), 44);
-  EXPECT_EQ(MetricOf(a, "loader/valid"), 44);
-  EXPECT_EQ(MetricOf(a, "loader/invalid"), 0);
-  EXPECT_EQ(MetricOf(a, "loader/avg_turns"), 1);
-  EXPECT_EQ(MetricOf(a, "loader/avg_reward"), MetricOf(a, "reward"));
-  EXPECT_EQ(MetricOf(a, "loader/num_batches"), 11);
-  EXPECT_TRUE(std::isnan(MetricOf(b, "loader/total")));
+  EXPECT_EQ(GetMetric(a, "loader/total"), 44);
+  EXPECT_EQ(GetMetric(a, "loader/valid"), 44);
+  EXPECT_EQ(GetMetric(a, "loader/invalid"), 0);
+  EXPECT_EQ(GetMetric(a, "loader/avg_turns"), 1);
+  EXPECT_EQ(GetMetric(a, "loader/avg_reward"), GetMetric(a, "reward"));
+  EXPECT_EQ(GetMetric(a, "loader/num_batches"), 11);
+  EXPECT_TRUE(std::isnan(GetMetric(b, "loader/total")));
 }
 
 // Without learning every update sees the same policy, so that the reported entropy is that of all episodes.
@@ -84,8 +84,8 @@ TEST(LearnerMinibatchesTest, OfEpisodesVisitEachEpisodeOncePerIteration) {
   whole.algorithm.num_mini_batches = 1;
   cut.optimizer.learning_rate = whole.optimizer.learning_rate = 0;
   const StepRecord a = RunAll(cut).sink.records.back(), b = RunAll(whole).sink.records.back();
-  EXPECT_NEAR(MetricOf(a, "entropy"), MetricOf(b, "entropy"), 1e-12);
-  EXPECT_EQ(MetricOf(a, "reward"), MetricOf(b, "reward"));
+  EXPECT_NEAR(GetMetric(a, "entropy"), GetMetric(b, "entropy"), 1e-12);
+  EXPECT_EQ(GetMetric(a, "reward"), GetMetric(b, "reward"));
 }
 
 // ---- Decisions
@@ -98,7 +98,7 @@ Config CutEpisodes(const std::string& algorithm = "grpo") {
   return config;
 }
 
-int64_t TokensOf(const StepRecord& record) {
+int64_t CountTokens(const StepRecord& record) {
   int64_t tokens = 0;
   for (const EpisodeRecord& episode : record.episode_N) tokens += episode.decisions.count;
   return tokens;
@@ -124,10 +124,10 @@ TEST(LearnerMinibatchesTest, OfDecisionsBySizeResumeAfterAnyStepToTheSameResult)
   const Outcome whole = RunAll(config);
   int64_t updates = 0;
   for (size_t i = 3; i < whole.sink.records.size(); ++i) {
-    updates += config.algorithm.num_iterations * ((TokensOf(whole.sink.records[i]) + 36) / 37);
-    EXPECT_EQ(MetricOf(whole.sink.records[i], "num_updates"), updates);
+    updates += config.algorithm.num_iterations * ((CountTokens(whole.sink.records[i]) + 36) / 37);
+    EXPECT_EQ(GetMetric(whole.sink.records[i], "num_updates"), updates);
   }
-  EXPECT_NE(TokensOf(whole.sink.records[3]) % 37, 0);  // the last minibatch is smaller
+  EXPECT_NE(CountTokens(whole.sink.records[3]) % 37, 0);  // the last minibatch is smaller
   for (const size_t done : {3u, 5u}) {
     const Outcome rest = RunAll(config, {.ranks = 2, .from = &whole.sink.states[done]});
     ASSERT_EQ(rest.sink.records.size(), whole.sink.records.size() - done - 1);
@@ -154,14 +154,14 @@ TEST(LearnerMinibatchesTest, OfDecisionsCountEachDecisionOncePerIteration) {
     for (const char* metric :
          {"entropy", "kl", "val/ratio", "log_ratio/abs_max", "clip_ratio/region_mean",
           "sampling/importance_sampling_ratio/mean", "sampling/importance_sampling_ratio/min", "val/clipfrac_avg"}) {
-      if (std::isnan(MetricOf(b, metric))) continue;
-      EXPECT_NEAR(MetricOf(a, metric), MetricOf(b, metric), 1e-12) << algorithm << " " << metric;
+      if (std::isnan(GetMetric(b, metric))) continue;
+      EXPECT_NEAR(GetMetric(a, metric), GetMetric(b, metric), 1e-12) << algorithm << " " << metric;
     }
     const bool divides_equally = algorithm == std::string("grpo");  // a value loss is divided by the minibatch's tokens
     if (divides_equally) {
-      EXPECT_NEAR(MetricOf(a, "loss"), MetricOf(b, "loss"), 1e-12);
+      EXPECT_NEAR(GetMetric(a, "loss"), GetMetric(b, "loss"), 1e-12);
     }
-    EXPECT_NE(MetricOf(a, "grad_norm"), MetricOf(b, "grad_norm"));
+    EXPECT_NE(GetMetric(a, "grad_norm"), GetMetric(b, "grad_norm"));
   }
 }
 
@@ -185,20 +185,20 @@ TEST(LearnerMinibatchesTest, TheLossAtRatioOneIsTheMeanAdvantageAndTheClipActsFr
     for (const EpisodeRecord& episode : record.episode_N) {
       sum += episode.advantage * static_cast<double>(episode.decisions.count);
     }
-    return sum / static_cast<double>(TokensOf(record));
+    return sum / static_cast<double>(CountTokens(record));
   };
   const StepRecord rewards = last_of(1, 0, "none"), centred = last_of(1, 0, "step_group_mean");
   EXPECT_GT(mean_advantage(rewards), 0.01);
-  EXPECT_NEAR(MetricOf(rewards, "loss"), -mean_advantage(rewards), 1e-12);
+  EXPECT_NEAR(GetMetric(rewards, "loss"), -mean_advantage(rewards), 1e-12);
   EXPECT_NEAR(mean_advantage(centred), 0, 1e-12);
-  EXPECT_NEAR(MetricOf(centred, "loss"), 0, 1e-12);
+  EXPECT_NEAR(GetMetric(centred, "loss"), 0, 1e-12);
   for (const StepRecord& record : {rewards, centred}) {
-    EXPECT_GT(MetricOf(record, "grad_norm"), 1e-3);
-    EXPECT_EQ(MetricOf(record, "clip_ratio/region_mean"), 0);
+    EXPECT_GT(GetMetric(record, "grad_norm"), 1e-3);
+    EXPECT_EQ(GetMetric(record, "clip_ratio/region_mean"), 0);
   }
   const StepRecord second = last_of(2, 0.05, "step_group_mean");
-  EXPECT_GT(MetricOf(second, "clip_ratio/region_mean"), 0.01);
-  EXPECT_GT(MetricOf(second, "log_ratio/abs_max"), 0.2);
+  EXPECT_GT(GetMetric(second, "clip_ratio/region_mean"), 0.01);
+  EXPECT_GT(GetMetric(second, "log_ratio/abs_max"), 0.2);
 }
 
 TEST(LearnerMinibatchesTest, OfDecisionsLeaveOutWhatIsNotLearned) {
@@ -206,7 +206,7 @@ TEST(LearnerMinibatchesTest, OfDecisionsLeaveOutWhatIsNotLearned) {
   config.algorithm.mask_truncated_completions = config.algorithm.dynamic_sampling = true;
   const auto cut_off = [](bool all) {
     return [all](int, Phase phase, int64_t, models::Model&, Episodes& episodes) {
-      if (phase == Phase::kWarmUp) return;
+      if (phase == Phase::kSft) return;
       for (EpisodeRecord& episode : episodes.episode_N) {
         episode.terminated = !all && (episode.prompt + episode.sample) % 2 == 0;
       }
@@ -217,13 +217,13 @@ TEST(LearnerMinibatchesTest, OfDecisionsLeaveOutWhatIsNotLearned) {
   };
   const Outcome some = RunAll(config, {.reward = reward, .spoil = cut_off(false)});
   ExpectSame(some, RunAll(config, {.ranks = 3, .reward = reward, .spoil = cut_off(false)}));
-  EXPECT_GT(MetricOf(some.sink.records.back(), "grad_norm"), 0);
+  EXPECT_GT(GetMetric(some.sink.records.back(), "grad_norm"), 0);
   const Outcome none = RunAll(config, {.reward = reward, .spoil = cut_off(true)});
   ExpectSame(none, RunAll(config, {.ranks = 2, .reward = reward, .spoil = cut_off(true)}));
-  EXPECT_EQ(MetricOf(none.sink.records.back(), "grad_norm"), 0);
-  EXPECT_EQ(MetricOf(none.sink.records.back(), "num_updates"), 0);
-  EXPECT_EQ(MetricOf(none.sink.records.back(), "entropy"), 0);
-  EXPECT_EQ(MetricOf(none.sink.records.back(), "sampling/sampling_logp_difference/max"), 0);
+  EXPECT_EQ(GetMetric(none.sink.records.back(), "grad_norm"), 0);
+  EXPECT_EQ(GetMetric(none.sink.records.back(), "num_updates"), 0);
+  EXPECT_EQ(GetMetric(none.sink.records.back(), "entropy"), 0);
+  EXPECT_EQ(GetMetric(none.sink.records.back(), "sampling/sampling_logp_difference/max"), 0);
 }
 
 // Every minibatch has one decision, and there are as many as the step has decisions.
@@ -237,8 +237,8 @@ TEST(LearnerMinibatchesTest, OfDecisionsAreFewerWhereAStepHasFewerDecisions) {
   const Outcome alone =
       RunAll(config, {.reward = [](const Completion& c) { return static_cast<double>(c.text.size()); }});
   const StepRecord& record = alone.sink.records.back();
-  EXPECT_LE(TokensOf(record), 24);
-  EXPECT_EQ(MetricOf(record, "num_updates"), TokensOf(record));
+  EXPECT_LE(CountTokens(record), 24);
+  EXPECT_EQ(GetMetric(record, "num_updates"), CountTokens(record));
 }
 
 // ---- Sizes
@@ -251,8 +251,8 @@ TEST(LearnerMinibatchesTest, OfASizeAreThoseOfTheNumberThatItGives) {
     by_size.algorithm.num_mini_batches = 1, by_size.algorithm.mini_batch_size = size;
     const Outcome a = RunAll(by_number), b = RunAll(by_size);
     EXPECT_EQ(a.last_weights_R, b.last_weights_R) << unit << " " << number;
-    EXPECT_EQ(MetricOf(a.sink.records.back(), "loss"), MetricOf(b.sink.records.back(), "loss"));
-    EXPECT_EQ(MetricOf(b.sink.records.back(), "num_updates"),
+    EXPECT_EQ(GetMetric(a.sink.records.back(), "loss"), GetMetric(b.sink.records.back(), "loss"));
+    EXPECT_EQ(GetMetric(b.sink.records.back(), "num_updates"),
               static_cast<double>(number * by_size.algorithm.num_iterations * by_size.run.steps));
   }
 }

@@ -10,7 +10,7 @@
 namespace reprise::rl {
 namespace {
 
-using testing::MetricOf;
+using testing::GetMetric;
 using testing::Outcome;
 using testing::RunLearner;
 using testing::SmallRun;
@@ -49,11 +49,11 @@ TEST(LearnerOptimizerTest, TheLearningRateRisesFromAShareOfThePeakAndFallsToASha
   // 0.1, 0.55 and then 0.1 + 0.9 (1 + cos(pi t / 4)) / 2.
   const double expected[] = {1e-4, 5.5e-4, 1e-3, 8.681980515339464e-4, 5.5e-4, 2.318019484660536e-4};
   for (size_t i = 0; i < 6; ++i) {
-    EXPECT_NEAR(MetricOf(outcome.sink.records[3 + i], "learning_rate"), expected[i], 1e-16) << i;
+    EXPECT_NEAR(GetMetric(outcome.sink.records[3 + i], "learning_rate"), expected[i], 1e-16) << i;
   }
 }
 
-TEST(LearnerOptimizerTest, AWarmUpRatioIsAShareOfTheSteps) {
+TEST(LearnerOptimizerTest, ASftRatioIsAShareOfTheSteps) {
   Config config = SmallRun();
   config.run.steps = 5;
   config.optimizer.warmup_ratio = 0.3;
@@ -65,7 +65,7 @@ TEST(LearnerOptimizerTest, AWarmUpRatioIsAShareOfTheSteps) {
 }
 
 // An extended run has the same bits as a run that is executed at once and knows where its parts end.
-TEST(LearnerOptimizerTest, AWarmUpRatioIsAShareOfTheStepsOfEachPart) {
+TEST(LearnerOptimizerTest, ASftRatioIsAShareOfTheStepsOfEachPart) {
   Config config = SmallRun();
   config.run.steps = 4;
   config.optimizer.schedule = "constant";
@@ -74,9 +74,10 @@ TEST(LearnerOptimizerTest, AWarmUpRatioIsAShareOfTheStepsOfEachPart) {
   ASSERT_OK_AND_ASSIGN(const Config extended, Extend(config, 6));
   const Outcome whole = RunIt(extended);
   for (size_t i = 0; i < first.sink.records.size(); ++i) {
-    EXPECT_EQ(MetricOf(first.sink.records[i], "learning_rate"), MetricOf(whole.sink.records[i], "learning_rate")) << i;
+    EXPECT_EQ(GetMetric(first.sink.records[i], "learning_rate"), GetMetric(whole.sink.records[i], "learning_rate"))
+        << i;
   }
-  EXPECT_EQ(MetricOf(whole.sink.records.back(), "learning_rate"), config.optimizer.learning_rate);
+  EXPECT_EQ(GetMetric(whole.sink.records.back(), "learning_rate"), config.optimizer.learning_rate);
 }
 
 }  // namespace

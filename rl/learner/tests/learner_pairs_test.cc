@@ -14,7 +14,7 @@ namespace reprise::rl {
 namespace {
 
 using testing::ExpectSame;
-using testing::MetricOf;
+using testing::GetMetric;
 using testing::Outcome;
 
 struct Choice {
@@ -56,9 +56,9 @@ const std::vector<std::vector<Choice>>& Axes() {
   return *axes;
 }
 
-Config ConfigOf(const reprise::testing::Row& row) {
+Config MakeConfig(const reprise::testing::Row& row) {
   Config config = testing::SmallRun();
-  config.warm_up.steps = 1;
+  config.sft.steps = 1;
   config.run.steps = 2;
   config.optimizer.learning_rate = 0.02;
   config.algorithm.episode_metrics = true;
@@ -75,7 +75,7 @@ std::vector<reprise::testing::Row> Pairs() {
 
 // Some completions of every group are truncated, some groups have equal rewards, and one has neither.
 void CutSome(int, Phase phase, int64_t, models::Model&, Episodes& episodes) {
-  if (phase == Phase::kWarmUp) return;
+  if (phase == Phase::kSft) return;
   for (EpisodeRecord& episode : episodes.episode_N) {
     episode.terminated = episode.prompt == 5 || (episode.prompt + episode.sample) % 3 != 0;
   }
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(AllPairs, LearnerPairsTest, ::testing::ValuesIn(Pairs()
 });
 
 TEST_P(LearnerPairsTest, KeepsTheInvariantsOfSingleChoices) {
-  const Config config = ConfigOf(GetParam());
+  const Config config = MakeConfig(GetParam());
   Outcome alone, shared;
   ASSERT_OK(RunLearner(config, {.reward = Reward, .spoil = CutSome}, &alone));
   ASSERT_OK(RunLearner(config, {.ranks = 2, .reward = Reward, .spoil = CutSome}, &shared));
@@ -110,12 +110,12 @@ TEST_P(LearnerPairsTest, KeepsTheInvariantsOfSingleChoices) {
   // The first update of a step is on policy: ratios are 1.
   if (algorithm.importance_correction != "none") {
     for (const char* metric : {"mean", "min", "max"}) {
-      EXPECT_EQ(MetricOf(first, std::string("sampling/importance_sampling_ratio/") + metric), 1.0) << metric;
+      EXPECT_EQ(GetMetric(first, std::string("sampling/importance_sampling_ratio/") + metric), 1.0) << metric;
     }
   }
   const bool whitened = algorithm.name == "ppo" || algorithm.name == "reinforce_plus_plus";
   if (whitened && algorithm.num_mini_batches == 1 && algorithm.top_entropy_quantile == 1) {
-    EXPECT_NEAR(MetricOf(first, "loss/policy_gradient"), 0, 1e-12);
+    EXPECT_NEAR(GetMetric(first, "loss/policy_gradient"), 0, 1e-12);
   }
 }
 

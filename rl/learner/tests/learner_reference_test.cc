@@ -11,10 +11,10 @@ namespace reprise::rl {
 namespace {
 
 using testing::ExpectSame;
-using testing::HowToRun;
-using testing::MetricOf;
+using testing::GetMetric;
 using testing::Outcome;
 using testing::RunLearner;
+using testing::RunOptions;
 
 // grpo adds the divergence to the loss, rloo subtracts it from the reward.
 Config RunOf(const std::string& algorithm, double beta) {
@@ -42,7 +42,7 @@ TEST_P(LearnerReferenceTest, TheFirstStepHasNoDivergenceAndLaterOnesHaveSome) {
       EXPECT_EQ(episode.ref_logprobs == episode.logprobs, i == 3);
     }
     if (i > 3) {
-      EXPECT_NE(MetricOf(record, "kl"), 0.0);
+      EXPECT_NE(GetMetric(record, "kl"), 0.0);
     }
   }
   for (const EpisodeRecord& episode : outcome.sink.records[0].episode_N) EXPECT_TRUE(episode.ref_logprobs.empty());
@@ -53,8 +53,8 @@ TEST_P(LearnerReferenceTest, ItsFirstUpdateHasADivergenceOfExactlyZero) {
   config.algorithm.num_iterations = 1;
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {}, &outcome));
-  EXPECT_EQ(MetricOf(outcome.sink.records[3], "kl"), 0.0);
-  EXPECT_NE(MetricOf(outcome.sink.records[4], "kl"), 0.0);
+  EXPECT_EQ(GetMetric(outcome.sink.records[3], "kl"), 0.0);
+  EXPECT_NE(GetMetric(outcome.sink.records[4], "kl"), 0.0);
 }
 
 TEST_P(LearnerReferenceTest, GivesTheSameRecordsForAnyRanksAndExecutionKeysAndInAReplay) {
@@ -118,7 +118,7 @@ std::vector<LearnerState> StatesWith(double beta, bool follows, double alpha, in
   return std::vector<LearnerState>(outcome.sink.states.begin() + 2, outcome.sink.states.end());
 }
 
-// [0]: after the warm-up, where training begins.
+// [0]: after the SFT phase, where training begins.
 TEST(ReferenceStrategyTest, WithoutADivergenceThereIsNoReference) {
   for (const LearnerState& state : StatesWith(0, true, 1, 1)) EXPECT_TRUE(state.reference.empty());
 }

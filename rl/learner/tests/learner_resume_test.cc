@@ -86,7 +86,7 @@ TEST(LearnerResumeTest, TheStateContainsTheStateOfSchedules) {
   config.algorithm.kl.schedule = KlSchedule::kBanded;
   config.algorithm.kl.interval = 2, config.algorithm.kl.patience = 0, config.algorithm.kl.tolerance = 0;
   const Outcome whole = Uninterrupted(config);
-  for (const LearnerState& state : whole.sink.states) EXPECT_EQ(state.schedules.empty(), state.phase == Phase::kWarmUp);
+  for (const LearnerState& state : whole.sink.states) EXPECT_EQ(state.schedules.empty(), state.phase == Phase::kSft);
   const std::vector<double>& after_first = whole.sink.states[3].schedules;
   // Coefficient, updates, the mean's two numbers, the adaptive entropy's two, one divergence.
   ASSERT_EQ(after_first.size(), 7u);
@@ -112,7 +112,7 @@ TEST(LearnerResumeTest, AnInterruptOnOneRankEndsTheRunOnAllAfterTheCurrentStep) 
     if (rank == 2 && phase == Phase::kTraining && step == 2) interrupt = true;
   };
   ASSERT_OK(RunLearner(config, {.ranks = 3, .spoil = raise, .interrupt = &interrupt, .interrupted_rank = 2}, &outcome));
-  ASSERT_EQ(outcome.sink.records.size(), 5u);  // three of the warm-up, two of training
+  ASSERT_EQ(outcome.sink.records.size(), 5u);  // three of the SFT phase, two of training
   EXPECT_TRUE(outcome.sink.received_last_step);
   Outcome rest;
   ASSERT_OK(RunLearner(config, {.from = &outcome.sink.states.back()}, &rest));

@@ -14,8 +14,8 @@ namespace {
 
 using ::reprise::testing::StatusIs;
 using testing::ExpectSame;
+using testing::GetMetric;
 using ::testing::HasSubstr;
-using testing::MetricOf;
 using testing::Outcome;
 using testing::RunLearner;
 
@@ -24,8 +24,8 @@ constexpr int32_t kStopToken = 'c';
 // Words of the letters a to d.
 Config StopsRun() {
   Config config = testing::SmallRun();
-  config.warm_up.steps = 10;
-  config.warm_up.learning_rate = 1e-2;
+  config.sft.steps = 10;
+  config.sft.learning_rate = 1e-2;
   config.rollout.stop = R"(["ab", "bb"])";
   config.rollout.stop_token_ids = "[99]";
   config.algorithm.reward = "character_match exact_match";
@@ -45,8 +45,8 @@ TEST(LearnerStopsTest, EveryCompletionEndsAtItsFirstStopWhichItsRewardDoesNotRea
   ASSERT_OK(RunLearner(StopsRun(), {}, &outcome));
   Ends ends;
   for (const StepRecord& record : outcome.sink.records) {
-    if (record.phase == Phase::kWarmUp) continue;
-    EXPECT_EQ(MetricOf(record, "sampling/sampling_logp_difference/max"), 0);
+    if (record.phase == Phase::kSft) continue;
+    EXPECT_EQ(GetMetric(record, "sampling/sampling_logp_difference/max"), 0);
     double cut = 0;
     for (const EpisodeRecord& episode : record.episode_N) {
       const std::vector<int32_t>& tokens = CompletionOf(episode).tokens;
@@ -67,7 +67,7 @@ TEST(LearnerStopsTest, EveryCompletionEndsAtItsFirstStopWhichItsRewardDoesNotRea
         EXPECT_EQ(episode.rewards_F[0], CharacterMatch({"", answer, text, episode.terminated})) << text;
       }
     }
-    EXPECT_NEAR(MetricOf(record, "completions/clipped_ratio"), cut / static_cast<double>(record.episode_N.size()),
+    EXPECT_NEAR(GetMetric(record, "completions/clipped_ratio"), cut / static_cast<double>(record.episode_N.size()),
                 1e-12);
   }
   EXPECT_GT(ends.text, 10);
@@ -99,7 +99,7 @@ TEST(LearnerStopsTest, TheGreedyBaselineStopsToo) {
   config.algorithm.soft_punish_cache = 7;  // makes the reward depend on the length
   config.rollout.stop = R"(["a"])";
   config.rollout.stop_token_ids = "";
-  config.warm_up.steps = 60;
+  config.sft.steps = 60;
   config.rollout.top_k = 1;  // every sample is the greedy one: all advantages are 0
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {}, &outcome));
@@ -121,7 +121,7 @@ TEST(LearnerStopsTest, AnEvaluationsCompletionsEndAtStopsToo) {
   Outcome without;
   ASSERT_OK(RunLearner(free, {}, &without));
   const char* length = "eval_completions/mean_length";
-  EXPECT_LT(MetricOf(outcome.sink.records.back(), length), MetricOf(without.sink.records.back(), length) - 1);
+  EXPECT_LT(GetMetric(outcome.sink.records.back(), length), GetMetric(without.sink.records.back(), length) - 1);
 }
 
 TEST(LearnerStopsTest, RejectsStopTokensThatTheModelDoesNotHave) {

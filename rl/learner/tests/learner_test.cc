@@ -28,7 +28,7 @@ const Outcome& Baseline() {
 TEST(LearnerTest, RecordsEveryStepAndChangesEveryTensor) {
   const std::vector<StepRecord>& records = Baseline().sink.records;
   ASSERT_EQ(records.size(), 7u);
-  EXPECT_EQ(records[0].phase, Phase::kWarmUp);
+  EXPECT_EQ(records[0].phase, Phase::kSft);
   EXPECT_EQ(records[3].phase, Phase::kTraining);
   EXPECT_EQ(records[3].episode_N.size(), 44u);
   for (size_t tensor = 0; tensor < records[0].weight_digests.size(); ++tensor) {
@@ -38,7 +38,7 @@ TEST(LearnerTest, RecordsEveryStepAndChangesEveryTensor) {
 
 TEST(LearnerTest, SampledAndRecomputedLogProbabilitiesAreEqualInEveryStep) {
   for (const StepRecord& record : Baseline().sink.records) {
-    if (record.phase == Phase::kWarmUp) continue;
+    if (record.phase == Phase::kSft) continue;
     for (const auto& [name, value] : record.metrics) {
       if (name == "sampling/sampling_logp_difference/max") {
         EXPECT_EQ(value, 0.0) << record.step;

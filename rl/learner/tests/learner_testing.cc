@@ -19,9 +19,9 @@
 namespace reprise::rl::testing {
 namespace {
 
-class SpoilingSource : public EpisodeSource {
+class CorruptingSource : public EpisodeSource {
  public:
-  SpoilingSource(std::unique_ptr<EpisodeSource> source, const HowToRun& how, int rank, models::Model& model)
+  CorruptingSource(std::unique_ptr<EpisodeSource> source, const RunOptions& how, int rank, models::Model& model)
       : source_(std::move(source)), how_(how), rank_(rank), model_(model) {}
 
   absl::StatusOr<Episodes> Draw(Phase phase, int64_t step, const std::vector<TaskRecord>& tasks) override {
@@ -36,7 +36,7 @@ class SpoilingSource : public EpisodeSource {
 
  private:
   const std::unique_ptr<EpisodeSource> source_;
-  const HowToRun& how_;
+  const RunOptions& how_;
   const int rank_;
   models::Model& model_;
 };
@@ -44,13 +44,13 @@ class SpoilingSource : public EpisodeSource {
 // Completions whose episodes and rewards a test may change.
 class TestedCompletions : public PreparedCompletions {
  public:
-  TestedCompletions(PreparedCompletions prepared, const HowToRun& how)
+  TestedCompletions(PreparedCompletions prepared, const RunOptions& how)
       : PreparedCompletions(std::move(prepared)), how_(how) {}
 
   absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override {
-    ASSIGN_OR_RETURN(CompletionsParts parts, PartsOf(run));
+    ASSIGN_OR_RETURN(CompletionsDeps parts, MakeDeps(run));
     if (how_.spoil) {
-      parts.source = std::make_unique<SpoilingSource>(std::move(parts.source), how_, run.comm.rank(), *model);
+      parts.source = std::make_unique<CorruptingSource>(std::move(parts.source), how_, run.comm.rank(), *model);
     }
     for (RewardFunction& function : parts.rewards.functions) {
       if (how_.reward && function) function = how_.reward;
@@ -59,7 +59,7 @@ class TestedCompletions : public PreparedCompletions {
   }
 
  private:
-  const HowToRun& how_;
+  const RunOptions& how_;
 };
 
 // Returns the steps as a run stores them. Numbers that a replay computes anew are 0 where the records lack them.
@@ -96,8 +96,8 @@ Config SmallRun() {
   config.data.min_length = 2;
   config.data.max_length = 4;
   config.data.alphabet_size = 4;
-  config.warm_up.steps = 3;
-  config.warm_up.prompts_per_step = 12;
+  config.sft.steps = 3;
+  config.sft.prompts_per_step = 12;
   config.rollout.prompts_per_step = 11;
   config.rollout.num_generations = 4;
   config.rollout.max_completion_length = 7;
@@ -147,9 +147,9 @@ absl::Status MemorySink::SaveState(const PolicyState& state) {
   return absl::OkStatus();
 }
 
-absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outcome) {
+absl::Status RunLearner(const Config& config, const RunOptions& how, Outcome* outcome) {
   std::mutex mutex;
-  outcome->sink.form = FormOf(config);
+  outcome->sink.form = MakeRecordForm(config);
   const std::vector<StepTables> stored =
       how.replay == nullptr ? std::vector<StepTables>() : StoredSteps(*how.replay, outcome->sink.form);
   outcome->last_weights_R.resize(static_cast<size_t>(how.ranks));
@@ -158,7 +158,7 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     auto parts = PrepareRun(config);
     if (!parts.ok()) return parts.status();
     const bool hears = how.interrupted_rank < 0 || how.interrupted_rank == comm.rank();
-    parts->workload = std::make_unique<TestedCompletions>(std::move(CompletionsOf(*parts)), how);
+    parts->workload = std::make_unique<TestedCompletions>(std::move(GetPreparedCompletions(*parts)), how);
     const auto execution = Execution::Create({.config = config,
                                               .parts = *parts,
                                               .comm = comm,
@@ -168,7 +168,7 @@ absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outc
     if (!execution.ok()) return execution.status();
     Learner& learner = (*execution)->learner();
     if (how.from != nullptr) learner.Restore(*how.from);
-    const absl::Status status = how.instead ? how.instead(learner.tools()) : learner.Run(how.stop_after_step);
+    const absl::Status status = how.instead ? how.instead(learner.step_context()) : learner.Run(how.stop_after_step);
     const std::lock_guard<std::mutex> lock(mutex);
     const LearnerCounts counts = learner.counts();
     outcome->counts += counts;
@@ -194,7 +194,7 @@ void ExpectSame(const Outcome& a, const Outcome& b) {
   EXPECT_EQ(a.sink.checkpoint, b.sink.checkpoint);
 }
 
-double MetricOf(const StepRecord& record, absl::string_view name) {
+double GetMetric(const StepRecord& record, absl::string_view name) {
   for (const auto& [key, value] : record.metrics) {
     if (key == name) return value;
   }

@@ -17,7 +17,7 @@
 
 namespace reprise::rl::testing {
 
-// Returns three warm-up and four training steps of a small model, in which invariance is not trivial: the number of
+// Returns three SFT phase and four training steps of a small model, in which invariance is not trivial: the number of
 // prompts is not a multiple of the shards, and each step has two updates.
 Config SmallRun();
 
@@ -50,7 +50,7 @@ struct Outcome {
   std::vector<absl::Status> status_R;  // by rank
 };
 
-struct HowToRun {
+struct RunOptions {
   int ranks = 1;
   const LearnerState* from = nullptr;  // null: from the first step
   int64_t stop_after_step = 0;
@@ -61,17 +61,17 @@ struct HowToRun {
   const std::atomic<bool>* interrupt = nullptr;
   int interrupted_rank = -1;  // the only rank that receives the interrupt; -1: all ranks
   // Called on every rank in place of Learner::Run. Null: the learner runs.
-  std::function<absl::Status(StepTools& tools)> instead = {};
+  std::function<absl::Status(StepContext& step_context)> instead = {};
 };
 
 // Runs the learner and returns the status that the ranks agree on.
-absl::Status RunLearner(const Config& config, const HowToRun& how, Outcome* outcome);
+absl::Status RunLearner(const Config& config, const RunOptions& how, Outcome* outcome);
 
 // Expects the same records and checkpoints, bit for bit.
 void ExpectSame(const Outcome& a, const Outcome& b);
 
 // Returns a metric of a record; NaN if it has no metric of that name.
-double MetricOf(const StepRecord& record, absl::string_view name);
+double GetMetric(const StepRecord& record, absl::string_view name);
 
 }  // namespace reprise::rl::testing
 

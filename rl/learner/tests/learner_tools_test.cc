@@ -13,17 +13,17 @@ namespace {
 
 using ::reprise::testing::StatusIs;
 using testing::ExpectSame;
+using testing::GetMetric;
 using ::testing::HasSubstr;
-using testing::MetricOf;
 using testing::Outcome;
 using testing::RunLearner;
 
-// Live runs in rooms; the warm-up is long enough for some actions to be valid movements, and too short for all to be.
+// Live runs in rooms; the SFT phase is long enough for some actions to be valid movements, and too short for all to be.
 Config Rooms() {
   Config config = testing::RoomRun();
-  config.warm_up.steps = 30;
-  config.warm_up.prompts_per_step = 8;
-  config.warm_up.learning_rate = 1e-2;
+  config.sft.steps = 30;
+  config.sft.prompts_per_step = 8;
+  config.sft.learning_rate = 1e-2;
   config.environment.max_turns = 3;
   config.environment.max_action_length = 24;
   config.rollout.prompts_per_step = 5;
@@ -75,15 +75,15 @@ TEST(LearnerToolsTest, ACallBeyondTheLimitIsRefusedAndThePolicyMayStillAnswer) {
     EXPECT_EQ(turn_K[2].reply->tool_call, ToolCall::kNone);
     EXPECT_TRUE(turn_K[2].reply->done);
   }
-  EXPECT_EQ(MetricOf(record, "tools/call_frequency"), 2);
-  EXPECT_EQ(MetricOf(record, "tools/failure_frequency"), 0.5);
+  EXPECT_EQ(GetMetric(record, "tools/call_frequency"), 2);
+  EXPECT_EQ(GetMetric(record, "tools/failure_frequency"), 0.5);
 }
 
 TEST(LearnerToolsTest, WithoutALimitCallsAreNotCounted) {
   const StepRecord free = PlayedByScript(ScriptedRooms(0)), bounded = PlayedByScript(ScriptedRooms(2));
-  EXPECT_TRUE(std::isnan(MetricOf(free, "tools/call_frequency")));
-  EXPECT_EQ(MetricOf(bounded, "tools/call_frequency"), 2);
-  EXPECT_EQ(MetricOf(bounded, "tools/failure_frequency"), 0);
+  EXPECT_TRUE(std::isnan(GetMetric(free, "tools/call_frequency")));
+  EXPECT_EQ(GetMetric(bounded, "tools/call_frequency"), 2);
+  EXPECT_EQ(GetMetric(bounded, "tools/failure_frequency"), 0);
   for (size_t n = 0; n < free.episode_N.size(); ++n) {
     const CompletionEpisode& completion = CompletionOf(free.episode_N[n]);
     EXPECT_EQ(completion.tokens, CompletionOf(bounded.episode_N[n]).tokens);
@@ -99,9 +99,9 @@ TEST(LearnerToolsTest, ALimitKeepsInvarianceAndReproducibility) {
   ExpectThePromises(config, &outcome);
   double refused = 0, calls = 0;
   for (const StepRecord& record : outcome.sink.records) {
-    if (record.phase == Phase::kWarmUp) continue;
-    calls += MetricOf(record, "tools/call_frequency");
-    refused += MetricOf(record, "tools/failure_frequency");
+    if (record.phase == Phase::kSft) continue;
+    calls += GetMetric(record, "tools/call_frequency");
+    refused += GetMetric(record, "tools/failure_frequency");
   }
   EXPECT_GT(calls, 0);
   EXPECT_GT(refused, 0);

@@ -13,11 +13,11 @@ namespace {
 
 using ::reprise::testing::StatusIs;
 using testing::ExpectSame;
+using testing::GetMetric;
 using ::testing::HasSubstr;
-using testing::HowToRun;
-using testing::MetricOf;
 using testing::Outcome;
 using testing::RunLearner;
+using testing::RunOptions;
 
 Config TurnsRun() {
   Config config = testing::SmallRun();
@@ -25,8 +25,8 @@ Config TurnsRun() {
   config.environment.max_turns = 3;
   config.environment.max_action_length = 3;
   config.environment.largest = 12;
-  config.warm_up.steps = 12;
-  config.warm_up.learning_rate = 1e-2;
+  config.sft.steps = 12;
+  config.sft.learning_rate = 1e-2;
   config.rollout.max_completion_length = 26;
   config.algorithm.reward = "environment";
   return config;
@@ -64,10 +64,10 @@ TEST(LearnerTurnsTest, TheTrainersLogProbabilitiesAreTheSamplers) {
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {}, &outcome));
   for (const StepRecord& record : outcome.sink.records) {
-    if (record.phase == Phase::kWarmUp) continue;
-    EXPECT_EQ(MetricOf(record, "sampling/sampling_logp_difference/max"), 0);
-    EXPECT_GT(MetricOf(record, "turns/mean"), 1);
-    EXPECT_GT(MetricOf(record, "observations/mean_length"), 0);
+    if (record.phase == Phase::kSft) continue;
+    EXPECT_EQ(GetMetric(record, "sampling/sampling_logp_difference/max"), 0);
+    EXPECT_GT(GetMetric(record, "turns/mean"), 1);
+    EXPECT_GT(GetMetric(record, "observations/mean_length"), 0);
     for (const EpisodeRecord& episode : record.episode_N) {
       const std::vector<uint8_t>& mask_T = episode.decisions.drawn_T;
       for (size_t t = 0; t < mask_T.size(); ++t) {
@@ -134,9 +134,9 @@ TEST(LearnerTurnsTest, AValueFunctionKeepsInvarianceAndReproducibility) {
     ASSERT_OK(RunLearner(config, {.ranks = 2, .replay = &alone.sink.records}, &replayed));
     ExpectSame(alone, replayed);
     const StepRecord& last = alone.sink.records.back();
-    EXPECT_EQ(MetricOf(last, "sampling/importance_sampling_ratio/min"), 1);
-    EXPECT_EQ(MetricOf(last, "sampling/importance_sampling_ratio/max"), 1);
-    EXPECT_EQ(MetricOf(last, "sampling/sampling_logp_difference/max"), 0);
+    EXPECT_EQ(GetMetric(last, "sampling/importance_sampling_ratio/min"), 1);
+    EXPECT_EQ(GetMetric(last, "sampling/importance_sampling_ratio/max"), 1);
+    EXPECT_EQ(GetMetric(last, "sampling/sampling_logp_difference/max"), 0);
   }
 }
 
@@ -157,8 +157,8 @@ TEST(LearnerTurnsTest, RewardsOfTurnsKeepInvarianceAndReproducibility) {
     ASSERT_OK(RunLearner(summed, {}, &at_the_end));
     const size_t first = alone.sink.records.size() - 4;
     const StepRecord &a = alone.sink.records[first], &b = at_the_end.sink.records[first];
-    EXPECT_EQ(MetricOf(a, "reward"), MetricOf(b, "reward"));
-    EXPECT_NE(MetricOf(a, "grad_norm"), MetricOf(b, "grad_norm"));
+    EXPECT_EQ(GetMetric(a, "reward"), GetMetric(b, "reward"));
+    EXPECT_NE(GetMetric(a, "grad_norm"), GetMetric(b, "grad_norm"));
   }
 }
 
@@ -219,7 +219,7 @@ TEST(LearnerTurnsTest, ResumesFromEveryStateToTheSameResult) {
 TEST(LearnerTurnsTest, LogProbabilitiesOfObservationsDoNotAffectTheUpdate) {
   Outcome expected, spoiled;
   ASSERT_OK(RunLearner(TurnsRun(), {}, &expected));
-  HowToRun how;
+  RunOptions how;
   how.spoil = [](int, Phase phase, int64_t step, models::Model&, Episodes& episodes) {
     if (phase != Phase::kTraining || step != 1) return;
     for (EpisodeRecord& episode : episodes.episode_N) {

@@ -15,11 +15,11 @@ namespace reprise::rl {
 namespace {
 
 using testing::ExpectSame;
-using testing::MetricOf;
+using testing::GetMetric;
 using testing::Outcome;
 using testing::RunLearner;
 
-constexpr size_t kWarmUp = 3;
+constexpr size_t kSft = 3;
 
 // External processes whose rewards at step s, also in its evaluation, are -s, but null at step 3; and null always.
 constexpr char kNullAtStep3[] = R"(sed -u -E -e 's/.*"id":([0-9]+).*"step":3,.*/{"id":\1,"reward":null}/' )"
@@ -48,20 +48,22 @@ Outcome RunAll(const Config& config, int ranks = 1) {
   return outcome;
 }
 
-const StepRecord& RecordOf(const Outcome& outcome, size_t step) { return outcome.sink.records.at(kWarmUp + step - 1); }
+const StepRecord& TrainingRecord(const Outcome& outcome, size_t step) {
+  return outcome.sink.records.at(kSft + step - 1);
+}
 
 TEST(LearnerUnscoredTest, AnEvaluationInWhichNothingWasScoredHasNoRewardAndIsNotTheBest) {
   for (const char* metric : {"eval_reward", "eval_greedy_reward"}) {
     SCOPED_TRACE(metric);
     const Outcome outcome = RunAll(ScoredRun(metric), 2);
-    ASSERT_EQ(outcome.sink.records.size(), kWarmUp + 6);
-    EXPECT_EQ(MetricOf(RecordOf(outcome, 2), metric), -2);
-    EXPECT_EQ(MetricOf(RecordOf(outcome, 3), "frac_unscorable"), 1);
-    EXPECT_TRUE(std::isnan(MetricOf(RecordOf(outcome, 3), metric))) << "it is not reported";
-    EXPECT_FALSE(std::isnan(MetricOf(RecordOf(outcome, 3), "eval_greedy_accuracy")));
+    ASSERT_EQ(outcome.sink.records.size(), kSft + 6);
+    EXPECT_EQ(GetMetric(TrainingRecord(outcome, 2), metric), -2);
+    EXPECT_EQ(GetMetric(TrainingRecord(outcome, 3), "frac_unscorable"), 1);
+    EXPECT_TRUE(std::isnan(GetMetric(TrainingRecord(outcome, 3), metric))) << "it is not reported";
+    EXPECT_FALSE(std::isnan(GetMetric(TrainingRecord(outcome, 3), "eval_greedy_accuracy")));
     for (size_t step = 1; step <= 6; ++step) {
-      EXPECT_EQ(MetricOf(RecordOf(outcome, step), "eval_best"), -1);
-      EXPECT_EQ(MetricOf(RecordOf(outcome, step), "eval_best_step"), 1);
+      EXPECT_EQ(GetMetric(TrainingRecord(outcome, step), "eval_best"), -1);
+      EXPECT_EQ(GetMetric(TrainingRecord(outcome, step), "eval_best_step"), 1);
     }
   }
 }
@@ -70,10 +72,10 @@ TEST(LearnerUnscoredTest, PatienceCountsItNeitherAsAnImprovementNorAsNone) {
   Config config = ScoredRun("eval_reward");
   config.evaluation.early_stopping_patience = 2;
   const Outcome outcome = RunAll(config);
-  ASSERT_EQ(outcome.sink.records.size(), kWarmUp + 4) << "the steps 2 and 4 did not improve";
-  EXPECT_EQ(MetricOf(RecordOf(outcome, 2), "eval_no_improvement"), 1);
-  EXPECT_EQ(MetricOf(RecordOf(outcome, 3), "eval_no_improvement"), 1);
-  EXPECT_EQ(MetricOf(RecordOf(outcome, 4), "eval_no_improvement"), 2);
+  ASSERT_EQ(outcome.sink.records.size(), kSft + 4) << "the steps 2 and 4 did not improve";
+  EXPECT_EQ(GetMetric(TrainingRecord(outcome, 2), "eval_no_improvement"), 1);
+  EXPECT_EQ(GetMetric(TrainingRecord(outcome, 3), "eval_no_improvement"), 1);
+  EXPECT_EQ(GetMetric(TrainingRecord(outcome, 4), "eval_no_improvement"), 2);
 }
 
 TEST(LearnerUnscoredTest, AMovingAverageIsOverTheStepsOfItsWindowThatHaveAReward) {
@@ -82,7 +84,7 @@ TEST(LearnerUnscoredTest, AMovingAverageIsOverTheStepsOfItsWindowThatHaveAReward
   const Outcome outcome = RunAll(config, 3);
   const std::vector<double> expected = {-1, -1.5, -2, -4, -4.5, -5.5};
   for (size_t step = 1; step <= 6; ++step) {
-    EXPECT_EQ(MetricOf(RecordOf(outcome, step), "reward_moving_average"), expected[step - 1]) << step;
+    EXPECT_EQ(GetMetric(TrainingRecord(outcome, step), "reward_moving_average"), expected[step - 1]) << step;
   }
 }
 
@@ -90,10 +92,10 @@ TEST(LearnerUnscoredTest, AWindowWithoutAnyRewardHasNoAverageAndIsNotTheBest) {
   Config config = ScoredRun("reward_moving_average");
   config.evaluation.reward_window = 1;
   const Outcome outcome = RunAll(config);
-  EXPECT_TRUE(std::isnan(MetricOf(RecordOf(outcome, 3), "reward_moving_average")));
-  EXPECT_EQ(MetricOf(RecordOf(outcome, 3), "eval_no_improvement"), 1);
-  EXPECT_EQ(MetricOf(RecordOf(outcome, 6), "eval_best"), -1);
-  EXPECT_EQ(MetricOf(RecordOf(outcome, 6), "eval_best_step"), 1);
+  EXPECT_TRUE(std::isnan(GetMetric(TrainingRecord(outcome, 3), "reward_moving_average")));
+  EXPECT_EQ(GetMetric(TrainingRecord(outcome, 3), "eval_no_improvement"), 1);
+  EXPECT_EQ(GetMetric(TrainingRecord(outcome, 6), "eval_best"), -1);
+  EXPECT_EQ(GetMetric(TrainingRecord(outcome, 6), "eval_best_step"), 1);
 }
 
 TEST(LearnerUnscoredTest, WhereNothingIsEverScoredThereIsNoBestAndNoEarlyEnd) {
@@ -104,9 +106,9 @@ TEST(LearnerUnscoredTest, WhereNothingIsEverScoredThereIsNoBestAndNoEarlyEnd) {
     config.evaluation.early_stopping_patience = 1;
     config.evaluation.load_best_model_at_end = true;
     const Outcome outcome = RunAll(config);
-    ASSERT_EQ(outcome.sink.records.size(), kWarmUp + 6);
+    ASSERT_EQ(outcome.sink.records.size(), kSft + 6);
     for (const char* name : {"eval_best", "eval_best_step", "eval_no_improvement"}) {
-      EXPECT_TRUE(std::isnan(MetricOf(RecordOf(outcome, 6), name))) << name;
+      EXPECT_TRUE(std::isnan(GetMetric(TrainingRecord(outcome, 6), name))) << name;
     }
     EXPECT_TRUE(outcome.sink.states.back().best.empty());
     EXPECT_TRUE(outcome.sink.states.back().best_weights.empty());
@@ -120,7 +122,7 @@ TEST(LearnerUnscoredTest, AReplayAndAResumedRunDecideTheSame) {
     config.evaluation.reward_window = 2;
     config.evaluation.early_stopping_patience = 4;
     const Outcome whole = RunAll(config);
-    for (size_t done = kWarmUp + 1; done <= whole.sink.records.size(); ++done) {
+    for (size_t done = kSft + 1; done <= whole.sink.records.size(); ++done) {
       SCOPED_TRACE(done);
       Outcome rest;
       ASSERT_OK(RunLearner(config, {.ranks = 2, .from = &whole.sink.states[done - 1]}, &rest));

@@ -14,8 +14,8 @@ namespace {
 
 using ::reprise::testing::StatusIs;
 using testing::ExpectSame;
+using testing::GetMetric;
 using ::testing::HasSubstr;
-using testing::MetricOf;
 using testing::Outcome;
 using testing::RunLearner;
 
@@ -67,7 +67,7 @@ TEST_P(LearnerValuesTest, GiveTheSameRecordsWhetherOrNotTheExchangeOverlapsTheBa
 // The value function's gradients are exchanged first: if they were final last, no bucket would be sent early.
 TEST_P(LearnerValuesTest, AreSentWhileTheRankStillComputes) {
   Config config = RunOf(GetParam());
-  config.warm_up.steps = 0;
+  config.sft.steps = 0;
   config.execution.exchange_floats = 1024;
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {.ranks = 2}, &outcome));
@@ -93,7 +93,7 @@ TEST_P(LearnerValuesTest, ResumeFromEveryStepOnAnotherNumberOfRanks) {
   }
 }
 
-// The warm-up does not train values; training changes every tensor.
+// The SFT phase does not train values; training changes every tensor.
 TEST_P(LearnerValuesTest, AreTrainedOnlyInTraining) {
   Outcome outcome;
   ASSERT_OK(RunLearner(RunOf(GetParam()), {}, &outcome));
@@ -127,14 +127,14 @@ TEST_P(LearnerValuesTest, LearnToPredictReturns) {
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {.reward = reward}, &outcome));
   const StepRecord &first = outcome.sink.records[3], &last = outcome.sink.records.back();
-  EXPECT_LT(MetricOf(first, "critic/vf_explained_var"), 0.2);
-  EXPECT_GT(MetricOf(last, "critic/vf_explained_var"), 0.5);
-  EXPECT_NEAR(MetricOf(last, "loss"), MetricOf(last, "loss/policy_avg") + MetricOf(last, "loss/value_avg"), 1e-12);
+  EXPECT_LT(GetMetric(first, "critic/vf_explained_var"), 0.2);
+  EXPECT_GT(GetMetric(last, "critic/vf_explained_var"), 0.5);
+  EXPECT_NEAR(GetMetric(last, "loss"), GetMetric(last, "loss/policy_avg") + GetMetric(last, "loss/value_avg"), 1e-12);
 }
 
 TEST_P(LearnerValuesTest, RejectAValueThatIsNotFinite) {
   Config config = RunOf(GetParam());
-  config.warm_up.steps = 0;
+  config.sft.steps = 0;
   const auto spoil = [](int, Phase, int64_t, models::Model& model, Episodes&) {
     const size_t bias = static_cast<size_t>(model.layout().value.bias);
     model.mutable_parameters()[model.layout().specs[bias].offset] = INFINITY;
@@ -174,11 +174,11 @@ TEST_P(LearnerValuesTest, BootstrapFromTheStateAtWhichACompletionWasTruncated) {
   for (size_t n = 0; n < one.episode_N.size(); ++n) {
     ASSERT_EQ(CompletionOf(one.episode_N[n]).tokens[0], CompletionOf(two.episode_N[n]).tokens[0]);
   }
-  const double before = MetricOf(one, "critic/values/mean"), both = MetricOf(two, "critic/values/mean");
+  const double before = GetMetric(one, "critic/values/mean"), both = GetMetric(two, "critic/values/mean");
   const double after = 2 * both - before;
   EXPECT_GT(std::fabs(after), 1e-3);
-  EXPECT_NEAR(MetricOf(one, "critic/returns/mean"), 0.5 + after, 1e-6);
-  EXPECT_NEAR(MetricOf(ends, "critic/returns/mean"), 0.5, 1e-12);
+  EXPECT_NEAR(GetMetric(one, "critic/returns/mean"), 0.5 + after, 1e-6);
+  EXPECT_NEAR(GetMetric(ends, "critic/returns/mean"), 0.5, 1e-12);
 }
 
 TEST_P(LearnerValuesTest, BootstrapWithTheSameBitsOnAnyRanksAndBatches) {

@@ -10,7 +10,7 @@ Config RoomRun() {
   Config config = SmallRun();
   config.run.steps = 2;
   config.model.max_position_embeddings = 512;
-  config.warm_up.steps = 0;
+  config.sft.steps = 0;
   config.environment.name = "grid_navigation";
   config.environment.max_turns = 2;
   config.rollout.prompts_per_step = 3;

@@ -8,7 +8,7 @@
 
 namespace reprise::rl {
 
-std::vector<std::vector<EpisodeRows>> BatchesOf(const ShardInput& shard, int64_t max_rows) {
+std::vector<std::vector<EpisodeRows>> SplitIntoBatches(const ShardInput& shard, int64_t max_rows) {
   std::vector<std::vector<EpisodeRows>> batches;
   int64_t rows = 0;  // of the last batch
   for (const EpisodeGroup& group : shard) {
@@ -63,7 +63,7 @@ float ActionDistributions::entropy(int64_t row) const {
   return scale_R_.empty() ? entropy : std::min(1.0f, entropy * entropy_scale(row));
 }
 
-ActionScores ScoresOf(const ActionDistributions& distributions, const int32_t* action_R) {
+ActionScores SelectScores(const ActionDistributions& distributions, const int32_t* action_R) {
   ActionScores scores;
   const kernels::CategoricalRows view = distributions.view();
   for (int64_t r = 0; r < distributions.rows(); ++r) {
@@ -78,7 +78,7 @@ ActionScores ScoresOf(const ActionDistributions& distributions, const int32_t* a
 absl::StatusOr<ActionGradients> ApplyLosses(const ShardPass& pass, const ScoredActions& rows) {
   const bool has_reference = rows.reference != nullptr;
   const size_t count = static_cast<size_t>(rows.policy.rows());
-  ActionScores scores = ScoresOf(rows.policy, rows.action_R);
+  ActionScores scores = SelectScores(rows.policy, rows.action_R);
   std::vector<float> divergence_R(has_reference ? count : 0);
   if (has_reference) {
     kernels::CategoricalDivergence(rows.policy.view(), rows.reference->view(), divergence_R.data());

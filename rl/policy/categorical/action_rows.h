@@ -29,7 +29,7 @@ struct EpisodeRows {
 
 // Returns the shard's episodes, in order, in batches of at most max_rows decisions; a longer episode is a batch of its
 // own. max_rows 0: all are one batch.
-std::vector<std::vector<EpisodeRows>> BatchesOf(const ShardInput& shard, int64_t max_rows);
+std::vector<std::vector<EpisodeRows>> SplitIntoBatches(const ShardInput& shard, int64_t max_rows);
 
 // The distributions over actions of some rows.
 class ActionDistributions {
@@ -68,7 +68,7 @@ struct ActionScores {
   std::vector<float> logprob_R, entropy_R;
 };
 
-ActionScores ScoresOf(const ActionDistributions& distributions, const int32_t* action_R);
+ActionScores SelectScores(const ActionDistributions& distributions, const int32_t* action_R);
 
 // The rows of a batch's decisions.
 struct ScoredActions {

@@ -28,7 +28,7 @@ class CategoricalWorkspace : public PassWorkspace {
 
 CategoricalWorkspace& Own(PassWorkspace* workspace) { return static_cast<CategoricalWorkspace&>(*workspace); }
 
-const CategoricalPolicy& OwnKind(const Policy& policy) {
+const CategoricalPolicy& AsCategoricalPolicy(const Policy& policy) {
   const auto* const own = dynamic_cast<const CategoricalPolicy*>(&policy);
   CHECK(own != nullptr);
   return *own;
@@ -105,9 +105,9 @@ void CategoricalPolicy::NextLogits(absl::Span<const float> feature_F, absl::Span
   kernels::MaskLogits({allowed_A.data(), 1, shape_.actions}, logits);
 }
 
-ActionDistributions CategoricalPolicy::DistributionsOf(const DecisionRows& rows, float temperature,
-                                                       const kernels::Rows& values,
-                                                       models::ActorCriticBuffers* buffers) const {
+ActionDistributions CategoricalPolicy::ComputeDistributions(const DecisionRows& rows, float temperature,
+                                                            const kernels::Rows& values,
+                                                            models::ActorCriticBuffers* buffers) const {
   ActionDistributions result(rows.count(), shape_.actions);
   network_.Forward(rows.sequences(), result.logits(), values, buffers);
   kernels::MaskLogits(rows.allowed(), result.logits());
@@ -125,7 +125,7 @@ std::unique_ptr<Policy> CategoricalPolicy::FrozenCopy() const {
   return copy;
 }
 
-FlatLayout LayoutOf(const CategoricalShape& shape) {
+FlatLayout MakeCategoricalLayout(const CategoricalShape& shape) {
   FlatLayout layout;
   Norm(shape, &layout);
   models::ActorCritic(NetworkShape(shape), &layout);
@@ -135,7 +135,7 @@ FlatLayout LayoutOf(const CategoricalShape& shape) {
 FlatLayout CategoricalPolicy::FrozenLayout() const {
   CategoricalShape shape = shape_;
   shape.has_values = false;
-  return LayoutOf(shape);
+  return MakeCategoricalLayout(shape);
 }
 
 void CategoricalPolicy::MoveTowards(const Policy& policy, double alpha, ThreadPool&) {
@@ -167,19 +167,19 @@ absl::StatusOr<PassResult> CategoricalPolicy::Accumulate(const ShardPass& pass, 
   CategoricalWorkspace& own = Own(workspace);
   std::fill_n(target.total, layout_.total, 0.0f);
   PassResult result;
-  const std::vector<std::vector<EpisodeRows>> batches = BatchesOf(shard, own.max_rows);
+  const std::vector<std::vector<EpisodeRows>> batches = SplitIntoBatches(shard, own.max_rows);
   int64_t first_row = 0;
   for (const std::vector<EpisodeRows>& batch : batches) {
     const DecisionRows rows(batch, shape_.features, shape_.actions, norm());
     std::optional<ActionDistributions> reference;
     if (pass.reference != nullptr) {
-      const CategoricalPolicy& other = OwnKind(*pass.reference);
+      const CategoricalPolicy& other = AsCategoricalPolicy(*pass.reference);
       const DecisionRows seen(batch, shape_.features, shape_.actions, other.norm());
-      reference = other.DistributionsOf(seen, pass.temperature, {}, &own.reference);
+      reference = other.ComputeDistributions(seen, pass.temperature, {}, &own.reference);
     }
     std::vector<float> value_R(static_cast<size_t>(rows.count()));
     const kernels::Rows values = {pass.value_loss ? value_R.data() : nullptr, rows.count(), 1};
-    const ActionDistributions distributions = DistributionsOf(rows, pass.temperature, values, &own.network);
+    const ActionDistributions distributions = ComputeDistributions(rows, pass.temperature, values, &own.network);
     ASSIGN_OR_RETURN(const ActionGradients gradients,
                      ApplyLosses(pass, {batch, rows.action(), distributions, reference ? &*reference : nullptr,
                                         std::move(value_R)}));
@@ -199,9 +199,9 @@ absl::StatusOr<PassResult> CategoricalPolicy::Accumulate(const ShardPass& pass, 
 void CategoricalPolicy::Score(const ShardInput& shard, float temperature, const EpisodeScores& receive,
                               PassWorkspace* workspace) const {
   CategoricalWorkspace& own = Own(workspace);
-  for (const std::vector<EpisodeRows>& batch : BatchesOf(shard, own.max_rows)) {
+  for (const std::vector<EpisodeRows>& batch : SplitIntoBatches(shard, own.max_rows)) {
     const DecisionRows rows(batch, shape_.features, shape_.actions, norm());
-    const ActionScores scores = ScoresOf(DistributionsOf(rows, temperature, {}, &own.network), rows.action());
+    const ActionScores scores = SelectScores(ComputeDistributions(rows, temperature, {}, &own.network), rows.action());
     for (const EpisodeRows& of : batch) receive(of.index, of.Part(scores.logprob_R), of.Part(scores.entropy_R));
   }
 }

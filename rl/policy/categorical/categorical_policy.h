@@ -52,7 +52,7 @@ struct CategoricalShape {
 };
 
 // Returns the layout of the parameters of a policy of this shape, which it does not make.
-FlatLayout LayoutOf(const CategoricalShape& shape);
+FlatLayout MakeCategoricalLayout(const CategoricalShape& shape);
 
 class DecisionRows;
 
@@ -114,8 +114,8 @@ class CategoricalPolicy : public Policy {
   CategoricalPolicy(CategoricalShape shape, float temperature);
 
   const models::FeatureNorm* norm() const { return norm_ ? &*norm_ : nullptr; }
-  ActionDistributions DistributionsOf(const DecisionRows& rows, float temperature, const kernels::Rows& values,
-                                      models::ActorCriticBuffers* buffers) const;
+  ActionDistributions ComputeDistributions(const DecisionRows& rows, float temperature, const kernels::Rows& values,
+                                           models::ActorCriticBuffers* buffers) const;
   void RefreshNetworks();
 
   const CategoricalShape shape_;

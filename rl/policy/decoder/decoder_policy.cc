@@ -35,21 +35,23 @@ class DecoderWorkspace : public PassWorkspace {
 
 DecoderWorkspace& Own(PassWorkspace* workspace) { return static_cast<DecoderWorkspace&>(*workspace); }
 
-TrainingGroup GroupOf(const EpisodeGroup& episodes) {
+TrainingGroup MakeTrainingGroup(const EpisodeGroup& episodes) {
   TrainingGroup group = {CompletionOf(*episodes.task).tokens, {}};
   for (const EpisodeRecord* episode : episodes.episode_G) group.completion_G.push_back(CompletionOf(*episode).tokens);
   return group;
 }
 
 // The place of a group whose adapters' inputs are dropped.
-models::DropoutPlace PlaceOf(const EpisodeGroup& episodes, uint64_t seed) {
+models::DropoutPlace MakeDropoutPlace(const EpisodeGroup& episodes, uint64_t seed) {
   return {.seed = seed,
           .step = static_cast<uint64_t>(episodes.step),
           .prompt = static_cast<uint64_t>(episodes.task->prompt),
-          .in_warm_up = episodes.phase == Phase::kWarmUp};
+          .in_sft = episodes.phase == Phase::kSft};
 }
 
-int64_t IndexOf(const ShardInput& shard, int64_t group, int64_t completion) { return shard[group].index_G[completion]; }
+int64_t EpisodeIndex(const ShardInput& shard, int64_t group, int64_t completion) {
+  return shard[group].index_G[completion];
+}
 
 constexpr int64_t kObserved = -1;  // a token of an observation
 
@@ -87,12 +89,12 @@ void AddStatesOfTruncation(const ShardInput& shard, std::vector<TrainingGroup>* 
 
 }  // namespace
 
-std::vector<TrainingGroup> DecoderPolicy::GroupsOf(const ShardInput& shard) const {
+std::vector<TrainingGroup> DecoderPolicy::MakeTrainingGroups(const ShardInput& shard) const {
   std::vector<TrainingGroup> groups;
   for (const EpisodeGroup& episodes : shard) {
-    TrainingGroup group = GroupOf(episodes);
+    TrainingGroup group = MakeTrainingGroup(episodes);
     if (model_.config().lora.dropout > 0) {
-      group.dropout = PlaceOf(episodes, sampling_.seed);
+      group.dropout = MakeDropoutPlace(episodes, sampling_.seed);
       for (const EpisodeRecord* episode : episodes.episode_G) {
         group.sample_G.push_back(static_cast<uint64_t>(episode->sample));
       }
@@ -138,8 +140,8 @@ std::unique_ptr<PassWorkspace> DecoderPolicy::NewWorkspace(const PassMemory& mem
 
 int64_t DecoderPolicy::RowsOf(const ShardInput& shard) const {
   int64_t all = 0;
-  for (const TrainingGroup& group : GroupsOf(shard)) {
-    const GroupRows rows = rl::RowsOf(group);
+  for (const TrainingGroup& group : MakeTrainingGroups(shard)) {
+    const GroupRows rows = rl::MakeGroupRows(group);
     all += rows.prompt;
     for (const int64_t completion : rows.completion_G) all += completion;
   }
@@ -148,19 +150,19 @@ int64_t DecoderPolicy::RowsOf(const ShardInput& shard) const {
 
 std::vector<int64_t> DecoderPolicy::CountShard(const ShardInput& shard, PassWorkspace* workspace) const {
   DecoderWorkspace& own = Own(workspace);
-  return CountShardExperts(model_.decoder(), GroupsOf(shard), own.max_rows, &own.shard);
+  return CountShardExperts(model_.decoder(), MakeTrainingGroups(shard), own.max_rows, &own.shard);
 }
 
 absl::StatusOr<PassResult> DecoderPolicy::Accumulate(const ShardPass& pass, const ShardInput& shard,
                                                      const PassTarget& target, PassWorkspace* workspace) const {
   const CompletionLoss loss = [&](int64_t group, int64_t completion, const DecisionScores& scores,
                                   const DecisionGradients& gradients) {
-    return pass.loss(IndexOf(shard, group, completion), scores, gradients);
+    return pass.loss(EpisodeIndex(shard, group, completion), scores, gradients);
   };
   CompletionValueLoss value_loss;
   if (pass.value_loss) {
     value_loss = [&](int64_t group, int64_t completion, absl::Span<const float> value_T, absl::Span<float> dvalue_T) {
-      return pass.value_loss(IndexOf(shard, group, completion), value_T, dvalue_T);
+      return pass.value_loss(EpisodeIndex(shard, group, completion), value_T, dvalue_T);
     };
   }
   // The experts' shares are those of the whole step's rows; the mean is over the update's rows.
@@ -171,8 +173,8 @@ absl::StatusOr<PassResult> DecoderPolicy::Accumulate(const ShardPass& pass, cons
   const models::Decoder* const reference = pass.reference == nullptr ? nullptr : &ModelOf(*pass.reference).decoder();
   DecoderWorkspace& own = Own(workspace);
   ASSIGN_OR_RETURN(ShardCounts counts,
-                   RunShardPass(model_, {pass.temperature, auxiliary_E, loss, value_loss, reference}, GroupsOf(shard),
-                                own.max_rows, target, &own.shard));
+                   RunShardPass(model_, {pass.temperature, auxiliary_E, loss, value_loss, reference},
+                                MakeTrainingGroups(shard), own.max_rows, target, &own.shard));
   return PassResult{counts, std::move(counts.probability_sum_E), std::move(counts.largest_logit_LH)};
 }
 
@@ -192,9 +194,9 @@ void DecoderPolicy::Score(const ShardInput& shard, float temperature, const Epis
                           PassWorkspace* workspace) const {
   DecoderWorkspace& own = Own(workspace);
   ScoreShard(
-      model_.decoder(), GroupsOf(shard), own.max_rows, temperature,
+      model_.decoder(), MakeTrainingGroups(shard), own.max_rows, temperature,
       [&](int64_t group, int64_t completion, absl::Span<const float> logprob_T, absl::Span<const float> entropy_T) {
-        receive(IndexOf(shard, group, completion), logprob_T, entropy_T);
+        receive(EpisodeIndex(shard, group, completion), logprob_T, entropy_T);
       },
       &own.shard);
 }
@@ -205,7 +207,7 @@ void DecoderPolicy::ScoreBehaviour(const ShardInput& shard, const EpisodeNumbers
   std::vector<int64_t> number_T;
   std::vector<float> logprob_T;
   ShowShardLogits(
-      model_.decoder(), GroupsOf(shard), own.max_rows,
+      model_.decoder(), MakeTrainingGroups(shard), own.max_rows,
       [&](int64_t group, int64_t completion, int64_t token, absl::Span<float> logits) {
         const CompletionEpisode& episode = CompletionOf(*shard[group].episode_G[completion]);
         const size_t t = static_cast<size_t>(token);
@@ -217,7 +219,7 @@ void DecoderPolicy::ScoreBehaviour(const ShardInput& shard, const EpisodeNumbers
           kernels::SamplingWorkspace sampling;
           logprob_T[t] = models::BehaviourLogprob(sampling_, number_T[t], episode.tokens[t], logits, &sampling);
         }
-        if (t + 1 == episode.tokens.size()) receive(IndexOf(shard, group, completion), logprob_T);
+        if (t + 1 == episode.tokens.size()) receive(EpisodeIndex(shard, group, completion), logprob_T);
       },
       &own.shard);
 }
@@ -225,13 +227,13 @@ void DecoderPolicy::ScoreBehaviour(const ShardInput& shard, const EpisodeNumbers
 void DecoderPolicy::PredictValues(const ShardInput& shard, bool after_truncation, const EpisodeNumbers& receive,
                                   PassWorkspace* workspace) const {
   DecoderWorkspace& own = Own(workspace);
-  std::vector<TrainingGroup> groups = GroupsOf(shard);
+  std::vector<TrainingGroup> groups = MakeTrainingGroups(shard);
   std::vector<LongerCompletions> longer;
   if (after_truncation) AddStatesOfTruncation(shard, &groups, &longer);
   EvaluateShard(
       model_.value_decoder(), model_.value_head(), groups, own.max_rows,
       [&](int64_t group, int64_t completion, absl::Span<const float> value_T) {
-        receive(IndexOf(shard, group, completion), value_T);
+        receive(EpisodeIndex(shard, group, completion), value_T);
       },
       &own.shard);
 }

@@ -60,7 +60,7 @@ class DecoderPolicy final : public Policy {
  private:
   DecoderPolicy(std::unique_ptr<models::Model> model, const models::GenerateOptions& sampling)
       : owned_(std::move(model)), model_(*owned_), sampling_(sampling) {}
-  std::vector<TrainingGroup> GroupsOf(const ShardInput& shard) const;
+  std::vector<TrainingGroup> MakeTrainingGroups(const ShardInput& shard) const;
 
   const std::unique_ptr<models::Model> owned_;  // of a frozen copy; else null
   models::Model& model_;

@@ -13,7 +13,7 @@ namespace {
 std::vector<float> Values(absl::Span<const float> values) { return {values.begin(), values.end()}; }
 
 // Returns the log-probabilities that the kernels compute from the packed weights.
-std::vector<float> LogprobsOf(const Policy& policy) {
+std::vector<float> ComputeLogprobs(const Policy& policy) {
   const models::DecoderConfig& config = DecoderPolicy::ModelOf(policy).config();
   TaskRecord task;
   EpisodeRecord episode;
@@ -56,35 +56,35 @@ INSTANTIATE_TEST_SUITE_P(OfEveryKind, SharingTest,
                          ::testing::Values(Weights::kFloats, Weights::kBf16, Weights::kAdapters));
 
 TEST_P(SharingTest, ACopySharesThePolicysPackedWeightsUntilTheFirstUpdate) {
-  const std::vector<float> parameters = Values(reference_->parameters()), logprob_T = LogprobsOf(*reference_);
+  const std::vector<float> parameters = Values(reference_->parameters()), logprob_T = ComputeLogprobs(*reference_);
   EXPECT_NE(reference_->parameters().data(), policy_->parameters().data());
   EXPECT_TRUE(reference_->SharesWith(*policy_));
-  EXPECT_EQ(logprob_T, LogprobsOf(*policy_));
+  EXPECT_EQ(logprob_T, ComputeLogprobs(*policy_));
   Change(*policy_, pool_);
   EXPECT_FALSE(reference_->SharesWith(*policy_));
   EXPECT_EQ(Values(reference_->parameters()), parameters);
-  EXPECT_EQ(LogprobsOf(*reference_), logprob_T);
-  EXPECT_NE(LogprobsOf(*policy_), logprob_T);
+  EXPECT_EQ(ComputeLogprobs(*reference_), logprob_T);
+  EXPECT_NE(ComputeLogprobs(*policy_), logprob_T);
 }
 
 TEST_P(SharingTest, ChangingTheReferenceDoesNotChangeThePolicy) {
-  const std::vector<float> logprob_T = LogprobsOf(*policy_);
+  const std::vector<float> logprob_T = ComputeLogprobs(*policy_);
   Change(*reference_, pool_);
-  EXPECT_EQ(LogprobsOf(*policy_), logprob_T);
-  EXPECT_NE(LogprobsOf(*reference_), logprob_T);
+  EXPECT_EQ(ComputeLogprobs(*policy_), logprob_T);
+  EXPECT_NE(ComputeLogprobs(*reference_), logprob_T);
 }
 
 TEST_P(SharingTest, AReferenceThatBecomesThePolicySharesAgainAndAMixtureDoesNot) {
   Change(*policy_, pool_);
   reference_->MoveTowards(*policy_, 1, pool_);
   EXPECT_TRUE(reference_->SharesWith(*policy_));
-  EXPECT_EQ(LogprobsOf(*reference_), LogprobsOf(*policy_));
-  const std::vector<float> logprob_T = LogprobsOf(*reference_);
+  EXPECT_EQ(ComputeLogprobs(*reference_), ComputeLogprobs(*policy_));
+  const std::vector<float> logprob_T = ComputeLogprobs(*reference_);
   Change(*policy_, pool_);
-  EXPECT_EQ(LogprobsOf(*reference_), logprob_T);
+  EXPECT_EQ(ComputeLogprobs(*reference_), logprob_T);
   reference_->MoveTowards(*policy_, 0.5, pool_);
   EXPECT_FALSE(reference_->SharesWith(*policy_));
-  EXPECT_NE(LogprobsOf(*reference_), LogprobsOf(*policy_));
+  EXPECT_NE(ComputeLogprobs(*reference_), ComputeLogprobs(*policy_));
 }
 
 TEST(SharingOfAdaptersTest, AReferenceDropsNothingAndSoDoesNotShareWithAPolicyThatDoes) {
@@ -94,9 +94,9 @@ TEST(SharingOfAdaptersTest, AReferenceDropsNothingAndSoDoesNotShareWithAPolicyTh
   const DecoderPolicy policy(*model, models::GenerateOptions());
   const std::unique_ptr<Policy> reference = policy.FrozenCopy();
   EXPECT_FALSE(reference->SharesWith(policy));
-  const std::vector<float> of_policy = LogprobsOf(policy), of_reference = LogprobsOf(*reference);
+  const std::vector<float> of_policy = ComputeLogprobs(policy), of_reference = ComputeLogprobs(*reference);
   EXPECT_NE(of_policy, of_reference);
-  EXPECT_EQ(of_policy, LogprobsOf(policy));
+  EXPECT_EQ(of_policy, ComputeLogprobs(policy));
   EXPECT_EQ(&model->decoder().weights.layers()[0].o.floats()[0],
             &DecoderPolicy::ModelOf(*reference).decoder().weights.layers()[0].o.floats()[0]);
 }

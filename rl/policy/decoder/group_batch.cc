@@ -65,7 +65,7 @@ std::vector<MicroBatch> PlanMicroBatches(const std::vector<GroupRows>& groups, i
   return plan;
 }
 
-GroupRows RowsOf(const TrainingGroup& group) {
+GroupRows MakeGroupRows(const TrainingGroup& group) {
   CHECK(!group.prompt.empty());
   GroupRows rows = {static_cast<int64_t>(group.prompt.size()), {}};
   for (const auto& completion : group.completion_G) {

@@ -48,7 +48,7 @@ struct TrainingGroup {
 };
 
 // Returns the numbers of rows that the group computes.
-GroupRows RowsOf(const TrainingGroup& group);
+GroupRows MakeGroupRows(const TrainingGroup& group);
 
 // Appends the rows of completions [begin, end), one segment each with the given prefix (a completion of one token has
 // no row: the prompt's last row predicts it), and the tokens that they predict.

@@ -91,7 +91,7 @@ void ShardForward::ForEachCompletion(const MicroBatch& batch,
 
 std::vector<MicroBatch> PlanShard(const std::vector<TrainingGroup>& groups, int64_t max_rows) {
   std::vector<GroupRows> rows;
-  for (const TrainingGroup& group : groups) rows.push_back(RowsOf(group));
+  for (const TrainingGroup& group : groups) rows.push_back(MakeGroupRows(group));
   return PlanMicroBatches(rows, max_rows);
 }
 

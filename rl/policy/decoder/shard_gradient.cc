@@ -104,8 +104,8 @@ class ShardRun {
 
   // All completions of a group share the row before their first tokens: its gradients are added in order of
   // completions.
-  static void DealToRows(const ScoredCompletion& completion, const std::vector<float>& gradient_T,
-                         std::vector<double>* first_S, std::vector<double>* later_S) {
+  static void ScatterToRows(const ScoredCompletion& completion, const std::vector<float>& gradient_T,
+                            std::vector<double>* first_S, std::vector<double>* later_S) {
     (*first_S)[completion.first_row] += static_cast<double>(gradient_T[0]);
     std::copy(gradient_T.begin() + 1, gradient_T.end(), later_S->begin() + completion.later_row);
   }
@@ -124,10 +124,10 @@ class ShardRun {
     RETURN_IF_ERROR(
         (*loss_)(completion.group, completion.completion, {logprob_T_, entropy_T_, divergence_T_},
                  {absl::MakeSpan(dlogprob_T_), absl::MakeSpan(dentropy_T_), absl::MakeSpan(ddivergence_T_)}));
-    DealToRows(completion, dentropy_T_, batch.cut ? &work_.prompt_dentropy_S : &work_.dentropy_S, &work_.dentropy_S);
+    ScatterToRows(completion, dentropy_T_, batch.cut ? &work_.prompt_dentropy_S : &work_.dentropy_S, &work_.dentropy_S);
     if (options_.reference != nullptr) {
-      DealToRows(completion, ddivergence_T_, batch.cut ? &work_.prompt_ddivergence_S : &work_.ddivergence_S,
-                 &work_.ddivergence_S);
+      ScatterToRows(completion, ddivergence_T_, batch.cut ? &work_.prompt_ddivergence_S : &work_.ddivergence_S,
+                    &work_.ddivergence_S);
     }
     first_dlogprob[completion.first_target] = dlogprob_T_[0];
     std::copy(dlogprob_T_.begin() + 1, dlogprob_T_.end(), work_.dlogprob.begin() + completion.later_target);
@@ -139,7 +139,7 @@ class ShardRun {
     dvalue_T_.assign(value_T_.size(), 0.0f);
     RETURN_IF_ERROR(
         options_.values->loss(completion.group, completion.completion, value_T_, absl::MakeSpan(dvalue_T_)));
-    DealToRows(completion, dvalue_T_, batch.cut ? &work_.prompt_dvalue_S : &work_.dvalue_S, &work_.dvalue_S);
+    ScatterToRows(completion, dvalue_T_, batch.cut ? &work_.prompt_dvalue_S : &work_.dvalue_S, &work_.dvalue_S);
     return absl::OkStatus();
   }
 

@@ -32,7 +32,7 @@ ExampleShard::ExampleShard(bool tied, models::ValueModel value_model, bool dense
   }
 }
 
-EpisodeGroup ExampleShard::EpisodesOf(size_t group) const {
+EpisodeGroup ExampleShard::GroupEpisodes(size_t group) const {
   EpisodeGroup episodes;
   episodes.task = &task_P[group];
   for (size_t c = 0; c < completions[group].size(); ++c) {

@@ -26,7 +26,7 @@ struct ExampleShard {
   std::vector<EpisodeRecord> episode_N;  // the completions, those of a group adjacent
 
   // Returns a group's episodes; callbacks receive indices into episode_N.
-  EpisodeGroup EpisodesOf(size_t group) const;
+  EpisodeGroup GroupEpisodes(size_t group) const;
 };
 
 }  // namespace reprise::rl::testing

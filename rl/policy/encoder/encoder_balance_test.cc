@@ -30,13 +30,13 @@ class EncoderBalanceTest : public ::testing::Test {
 TEST_F(EncoderBalanceTest, LoadBalancingDoesNotDependOnHowPromptsAreDealtToShards) {
   const ShardInput all = shard_.input();
   ASSERT_EQ(all.size(), 4u);
-  const PassTotals whole = testing::TotalsOf(*policy_, all);
+  const PassTotals whole = testing::ComputeTotals(*policy_, all);
   const Pass expected = RunPass(*policy_, all, {.totals = whole});
   for (const std::vector<ShardInput>& dealt :
        {std::vector<ShardInput>{{all[0], all[1]}, {all[2], all[3]}}, {{all[0]}, {all[1]}, {all[2]}, {all[3]}}}) {
     PassTotals totals = {.count_C = std::vector<int64_t>(policy_->num_counts())};
     for (const ShardInput& shard : dealt) {
-      const PassTotals own = testing::TotalsOf(*policy_, shard);
+      const PassTotals own = testing::ComputeTotals(*policy_, shard);
       totals.rows = totals.step_rows += own.step_rows;
       for (size_t c = 0; c < own.count_C.size(); ++c) totals.count_C[c] += own.count_C[c];
     }
@@ -57,7 +57,7 @@ TEST_F(EncoderBalanceTest, LoadBalancingDoesNotDependOnHowPromptsAreDealtToShard
 }
 
 TEST_F(EncoderBalanceTest, LoadBalancingCountsTheRowsOfTheTextsOfAllDecisions) {
-  const PassTotals totals = testing::TotalsOf(*policy_, shard_.input());
+  const PassTotals totals = testing::ComputeTotals(*policy_, shard_.input());
   int64_t chosen = 0;
   for (const int64_t count : totals.count_C) chosen += count;
   EXPECT_EQ(chosen, totals.step_rows * config_.num_hidden_layers * config_.num_experts_per_tok);

@@ -125,7 +125,7 @@ TEST(EncoderGradientTest, AgreesWithCentralDifferencesInEveryTensor) {
   const models::DecoderConfig config = SmallEncoder();
   const auto policy = RandomPolicy(config, /*has_values=*/true, 1), other = RandomPolicy(config, false, 2);
   const TextShard shard(config, 3);
-  const PassTotals totals = testing::TotalsOf(*policy, shard.input());
+  const PassTotals totals = testing::ComputeTotals(*policy, shard.input());
   const testing::Pass pass = RunPass(*policy, shard.input(), {.reference = other.get(), .totals = totals});
   const Reference network(*policy), of_other(*other);
   Loss loss = {network, shard, totals, config};

@@ -49,8 +49,8 @@ void AddProbabilities(const models::Activations& activations, std::vector<double
 
 }  // namespace
 
-ActionDistributions DistributionsOf(const EncoderNetwork& network, const std::vector<float>& embedding_UD,
-                                    float temperature, TextWorkspace* work) {
+ActionDistributions ComputeDistributions(const EncoderNetwork& network, const std::vector<float>& embedding_UD,
+                                         float temperature, TextWorkspace* work) {
   const kernels::ConstRows rows = RowsOf(embedding_UD, network.heads.width());
   ActionDistributions distributions(rows.rows, network.heads.actions());
   network.heads.Logits(rows, distributions.logits(), &work->heads);
@@ -82,7 +82,7 @@ UniqueTexts TextsOf(const EncoderNetwork& network, const ShardInput& shard, bool
   if (network.model.config().lora.dropout == 0 || shard.empty()) return texts;
   const EpisodeGroup& first = shard.front();
   for (const EpisodeGroup& group : shard) CHECK(group.step == first.step && group.phase == first.phase);
-  texts.DropAt(TextDropout{network.dropout_seed, static_cast<uint64_t>(first.step), first.phase == Phase::kWarmUp});
+  texts.DropAt(TextDropout{network.dropout_seed, static_cast<uint64_t>(first.step), first.phase == Phase::kSft});
   return texts;
 }
 
@@ -111,14 +111,15 @@ absl::StatusOr<PassResult> AccumulateDecisions(const EncoderNetwork& network, co
         if (!result.sum_M.empty()) AddProbabilities(activations, &result.sum_M);
         KeepLargest(activations.largest_logit_LH(), &result.largest_logits);
       });
-  const ActionDistributions policy_R = DistributionsOf(network, embedding_UD, pass.temperature, work).Select(text_R);
+  const ActionDistributions policy_R =
+      ComputeDistributions(network, embedding_UD, pass.temperature, work).Select(text_R);
   std::vector<float> value_R;
   if (pass.value_loss) {
     const std::vector<float> value_U = ValuesOf(network, embedding_UD, work);
     for (const int32_t text : text_R) value_R.push_back(value_U[text]);
   }
   const std::vector<int32_t> action_R = ActionsIn(shard);
-  const std::vector<std::vector<EpisodeRows>> batches = BatchesOf(shard, /*max_rows=*/0);
+  const std::vector<std::vector<EpisodeRows>> batches = SplitIntoBatches(shard, /*max_rows=*/0);
   ASSIGN_OR_RETURN(const ActionGradients of_R,
                    ApplyLosses(pass, {batches.front(), action_R.data(), policy_R, reference_R ? &*reference_R : nullptr,
                                       std::move(value_R)}));

@@ -27,8 +27,8 @@ UniqueTexts TextsOf(const EncoderNetwork& network, const ShardInput& shard, bool
 
 // Returns the distributions over actions after each text, from embeddings [texts, D]. The logits are also kept in
 // work->heads, for a backward pass.
-ActionDistributions DistributionsOf(const EncoderNetwork& network, const std::vector<float>& embedding_UD,
-                                    float temperature, TextWorkspace* work);
+ActionDistributions ComputeDistributions(const EncoderNetwork& network, const std::vector<float>& embedding_UD,
+                                         float temperature, TextWorkspace* work);
 
 // Returns the value of each text.
 std::vector<float> ValuesOf(const EncoderNetwork& network, const std::vector<float>& embedding_UD, TextWorkspace* work);

@@ -20,7 +20,7 @@ namespace {
 
 TextWorkspace& Own(PassWorkspace* workspace) { return static_cast<TextWorkspace&>(*workspace); }
 
-const EncoderPolicy& OwnKind(const Policy& policy) {
+const EncoderPolicy& AsEncoderPolicy(const Policy& policy) {
   const auto* const own = dynamic_cast<const EncoderPolicy*>(&policy);
   CHECK(own != nullptr);
   return *own;
@@ -147,12 +147,12 @@ void EncoderPolicy::MoveTowards(const Policy& policy, double alpha, ThreadPool& 
   const absl::Span<const float> from = policy.parameters();
   const absl::Span<float> to = mutable_parameters();
   for (size_t i = 0; i < to.size(); ++i) to[i] = alpha == 1.0 ? from[i] : share * from[i] + rest * to[i];
-  if (!model_->ShareIfEqual(*OwnKind(policy).model_)) model_->Refresh(pool);
+  if (!model_->ShareIfEqual(*AsEncoderPolicy(policy).model_)) model_->Refresh(pool);
   heads_.Refresh(parameters());
   if (kept_ != nullptr) kept_->Clear();
 }
 
-bool EncoderPolicy::SharesWith(const Policy& other) const { return model_->SharesWith(*OwnKind(other).model_); }
+bool EncoderPolicy::SharesWith(const Policy& other) const { return model_->SharesWith(*AsEncoderPolicy(other).model_); }
 
 std::unique_ptr<PassWorkspace> EncoderPolicy::NewWorkspace(const PassMemory& memory, const Team& team) const {
   return std::make_unique<TextWorkspace>(encoder(), memory, team);
@@ -182,7 +182,7 @@ absl::StatusOr<PassResult> EncoderPolicy::Accumulate(const ShardPass& pass, cons
   // The reference comes first, because the workspace keeps the last forward pass for the backward pass.
   std::optional<ActionDistributions> reference_U;
   if (pass.reference != nullptr && texts.texts() > 0) {
-    reference_U = OwnKind(*pass.reference).DistributionsAfter(texts, shard, pass.temperature, workspace);
+    reference_U = AsEncoderPolicy(*pass.reference).DistributionsAfter(texts, shard, pass.temperature, workspace);
   }
   return AccumulateDecisions(network(), texts, reference_U ? &*reference_U : nullptr, auxiliary_E, pass, shard, target,
                              &Own(workspace));
@@ -203,7 +203,7 @@ ActionDistributions EncoderPolicy::DistributionsAfter(const UniqueTexts& texts, 
                                                       float temperature, PassWorkspace* workspace) const {
   TextWorkspace& own = Own(workspace);
   if (kept_ == nullptr) {
-    return DistributionsOf(network(), EncodeTexts(model_->decoder(), texts, &own), temperature, &own);
+    return ComputeDistributions(network(), EncodeTexts(model_->decoder(), texts, &own), temperature, &own);
   }
   ActionDistributions distributions_U(texts.texts(), shape_.actions);
   const std::vector<float> logit_UA = kept_->Get(shard.front(), texts, [&](const UniqueTexts& missing) {
@@ -224,8 +224,8 @@ void EncoderPolicy::Score(const ShardInput& shard, float temperature, const Epis
   const UniqueTexts texts = TextsOf(network(), shard);
   const ActionDistributions distributions_U = DistributionsAfter(texts, shard, temperature, workspace);
   const std::vector<int32_t> action_R = ActionsIn(shard);
-  const ActionScores scores = ScoresOf(distributions_U.Select(texts.text_of_decision()), action_R.data());
-  for (const std::vector<EpisodeRows>& batch : BatchesOf(shard, /*max_rows=*/0)) {
+  const ActionScores scores = SelectScores(distributions_U.Select(texts.text_of_decision()), action_R.data());
+  for (const std::vector<EpisodeRows>& batch : SplitIntoBatches(shard, /*max_rows=*/0)) {
     for (const EpisodeRows& of : batch) receive(of.index, of.Part(scores.logprob_R), of.Part(scores.entropy_R));
   }
 }
@@ -248,7 +248,7 @@ void EncoderPolicy::PredictValues(const ShardInput& shard, bool after_truncation
   absl::Span<const float> left = value_R;
   for (const EpisodeGroup& group : shard) {
     for (size_t i = 0; i < group.episode_G.size(); ++i) {
-      const size_t states = StatesOf(*group.episode_G[i], after_truncation);
+      const size_t states = CountStates(*group.episode_G[i], after_truncation);
       receive(group.index_G[i], left.first(states));
       left.remove_prefix(states);
     }

@@ -81,7 +81,7 @@ TEST_F(EncoderPolicyTest, ANewActionHeadIsNearlyUniform) {
 
 TEST_F(EncoderPolicyTest, MicroBatchesThreadsAndRecomputationChangeNoBit) {
   const auto reference = RandomPolicy(config_, false, 2);
-  const PassTotals totals = testing::TotalsOf(*policy_, shard_.input());
+  const PassTotals totals = testing::ComputeTotals(*policy_, shard_.input());
   const Pass whole = RunPass(*policy_, shard_.input(), {.reference = reference.get(), .totals = totals});
   EXPECT_EQ(whole.counts.micro_batches, 1);
   ThreadPool pool(3);
@@ -220,7 +220,7 @@ TEST_F(EncoderPolicyTest, AFrozenCopyEncodesEachTextOnceAStepUntilItChanges) {
   EXPECT_EQ(again.gradient, fresh.gradient);
   for (EpisodeGroup& group : input) group.step = 5;
   EXPECT_EQ(pass_of(input).encoded_texts, 2 * count);
-  for (EpisodeGroup& group : input) group.phase = Phase::kWarmUp;
+  for (EpisodeGroup& group : input) group.phase = Phase::kSft;
   EXPECT_EQ(pass_of(input).encoded_texts, 2 * count);
   reference->mutable_parameters()[reference->layout().specs.back().offset] += 1.0f;
   reference->Refresh(pool_);
@@ -403,7 +403,7 @@ TEST_F(EncoderAdapterTest, DropoutIsAFunctionOfTheStepAndTheText) {
   }
 }
 
-TEST_F(EncoderPolicyTest, ATextThatCannotBeEncodedIsRefused) {
+TEST_F(EncoderPolicyTest, ATextThatCannotBeEncodedIsRejected) {
   EXPECT_THAT(policy_->CheckText({}),
               StatusIs(kInvalid, "the text is empty: only a text of at least one token can be encoded"));
   EXPECT_THAT(policy_->CheckText(std::vector<int32_t>(97, 3)),
@@ -422,7 +422,7 @@ TEST_F(EncoderPolicyTest, ATextThatCannotBeEncodedIsRefused) {
   EXPECT_EQ(EncoderPolicy::EncodedTexts(*workspace), 0);
 }
 
-TEST_F(EncoderPolicyTest, EmbeddingsOfAnotherWidthAreRefusedWithBothWidths) {
+TEST_F(EncoderPolicyTest, EmbeddingsOfAnotherWidthAreRejectedWithBothWidths) {
   const std::vector<float> embedding(37);
   std::vector<float> logits(kActions);
   EXPECT_THAT(policy_->ActionLogits({embedding.data(), 1, 37}, {logits.data(), 1, kActions}),
@@ -431,7 +431,7 @@ TEST_F(EncoderPolicyTest, EmbeddingsOfAnotherWidthAreRefusedWithBothWidths) {
                        "with the policy's own encoder"));
 }
 
-TEST_F(EncoderPolicyTest, AnInvalidShapeIsRefused) {
+TEST_F(EncoderPolicyTest, AnInvalidShapeIsRejected) {
   EXPECT_THAT(EncoderPolicy::Create(config_, {.actions = 1}, 1.0f),
               StatusIs(kInvalid, "a policy chooses among at least 2 actions, but there are 1"));
   models::DecoderConfig config = config_;

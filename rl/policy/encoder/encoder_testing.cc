@@ -125,7 +125,7 @@ Pass RunPass(const EncoderPolicy& policy, const ShardInput& shard, const PassOpt
   return pass;
 }
 
-PassTotals TotalsOf(const EncoderPolicy& policy, const ShardInput& shard) {
+PassTotals ComputeTotals(const EncoderPolicy& policy, const ShardInput& shard) {
   const int64_t rows = policy.RowsOf(shard);
   return {rows, rows, policy.CountShard(shard, policy.NewWorkspace({}, Team()).get()), true};
 }

@@ -63,7 +63,7 @@ struct Pass {
 Pass RunPass(const EncoderPolicy& policy, const ShardInput& shard, const PassOptions& options = {});
 
 // Returns the totals of a step that consists of the shard.
-PassTotals TotalsOf(const EncoderPolicy& policy, const ShardInput& shard);
+PassTotals ComputeTotals(const EncoderPolicy& policy, const ShardInput& shard);
 
 }  // namespace reprise::rl::testing
 

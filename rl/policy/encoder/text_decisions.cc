@@ -24,14 +24,14 @@ models::DropoutPlace PlaceOfText(const TextDropout& dropout, absl::Span<const in
           .step = dropout.step,
           .prompt = hash & 0xFFFFFF,
           .sample = hash >> 24 & 0xFFFF,
-          .in_warm_up = dropout.in_warm_up};
+          .in_sft = dropout.in_sft};
 }
 
 UniqueTexts::UniqueTexts(const ShardInput& shard, bool after_truncation) {
   for (const EpisodeGroup& group : shard) {
     for (const EpisodeRecord* const episode : group.episode_G) {
       const TextDecisions& content = TextDecisionsIn(*episode);
-      const size_t states = StatesOf(*episode, after_truncation);
+      const size_t states = CountStates(*episode, after_truncation);
       CHECK_GE(content.token_TS.size(), states);
       for (size_t t = 0; t < states; ++t) Add(content.token_TS[t]);
     }

@@ -30,7 +30,7 @@ const TextDecisions& TextDecisionsIn(const EpisodeRecord& episode);
 
 // Returns the number of states of the episode that passes read: one before each decision, and with after_truncation one
 // more of a truncated episode.
-inline size_t StatesOf(const EpisodeRecord& episode, bool after_truncation) {
+inline size_t CountStates(const EpisodeRecord& episode, bool after_truncation) {
   return static_cast<size_t>(episode.decisions.count + (after_truncation && !episode.terminated ? 1 : 0));
 }
 
@@ -38,7 +38,7 @@ inline size_t StatesOf(const EpisodeRecord& episode, bool after_truncation) {
 struct TextDropout {
   uint64_t seed = 0;  // of the run
   uint64_t step = 0;
-  bool in_warm_up = false;
+  bool in_sft = false;
 };
 
 // Returns the place from which the masks of a text follow: a function of its tokens and of the step. Pure.

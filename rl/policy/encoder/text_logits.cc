@@ -9,7 +9,7 @@
 namespace reprise::rl {
 namespace {
 
-absl::string_view BytesOf(absl::Span<const int32_t> text) {
+absl::string_view AsByteString(absl::Span<const int32_t> text) {
   return {reinterpret_cast<const char*>(text.data()), text.size() * sizeof(int32_t)};
 }
 
@@ -28,7 +28,7 @@ std::vector<float> TextLogits::Get(const EpisodeGroup& group, const UniqueTexts&
     phase_ = group.phase;
     for (size_t u = 0; u < count; ++u) {
       const absl::Span<const int32_t> text = texts.text(static_cast<int64_t>(u));
-      const auto kept = logit_A_of_.find(BytesOf(text));
+      const auto kept = logit_A_of_.find(AsByteString(text));
       if (kept != logit_A_of_.end()) {
         std::copy(kept->second.begin(), kept->second.end(), row(u));
       } else {
@@ -46,7 +46,7 @@ std::vector<float> TextLogits::Get(const EpisodeGroup& group, const UniqueTexts&
     const auto begin = logit_MA.begin() + static_cast<int64_t>(m * actions_),
                end = begin + static_cast<int64_t>(actions_);
     std::copy(begin, end, row(place_M[m]));
-    if (keeps) logit_A_of_.try_emplace(std::string(BytesOf(missing.text(static_cast<int64_t>(m)))), begin, end);
+    if (keeps) logit_A_of_.try_emplace(std::string(AsByteString(missing.text(static_cast<int64_t>(m)))), begin, end);
   }
   return logit_UA;
 }

@@ -29,7 +29,7 @@ void Forward(const models::Decoder& encoder, const UniqueTexts& texts, const ker
   models::Forward(encoder, batch, nullptr, &work->activations, work->team);
 }
 
-kernels::Range RowsOf(const Segment& segment) { return {segment.begin, segment.begin + segment.rows}; }
+kernels::Range SegmentRows(const Segment& segment) { return {segment.begin, segment.begin + segment.rows}; }
 
 }  // namespace
 
@@ -41,7 +41,7 @@ std::vector<float> EncodeTexts(const models::Decoder& encoder, const UniqueTexts
   for (const kernels::Range& range : texts.MicroBatches(work->max_rows)) {
     Forward(encoder, texts, range, work);
     for (const Segment& segment : work->batch.segments) {
-      kernels::MeanOfRows(work->activations.hidden_TD().Slice(RowsOf(segment)), embedding);
+      kernels::MeanOfRows(work->activations.hidden_TD().Slice(SegmentRows(segment)), embedding);
       embedding += width;
     }
     if (visit) visit(work->activations);
@@ -60,7 +60,7 @@ void BackwardTexts(const models::Decoder& encoder, const UniqueTexts& texts, con
     work->dhidden_TD.resize(static_cast<size_t>(rows * width));
     const kernels::Rows dhidden_TD = {work->dhidden_TD.data(), rows, width};
     for (const Segment& segment : work->batch.segments) {
-      kernels::MeanOfRowsBackward(dembedding_UD, dhidden_TD.Slice(RowsOf(segment)));
+      kernels::MeanOfRowsBackward(dembedding_UD, dhidden_TD.Slice(SegmentRows(segment)));
       dembedding_UD += width;
     }
     models::Backward(encoder, auxiliary_E, &work->activations, nullptr, work->dhidden_TD.data(),

@@ -20,11 +20,11 @@ const TextToThinkAbout& TextIn(const TaskRecord& task) {
 const ThoughtsOfSample& ThoughtsIn(const EpisodeRecord& episode, const TextToThinkAbout& text) {
   const auto* const thoughts = std::any_cast<ThoughtsOfSample>(&episode.content);
   CHECK(thoughts != nullptr);
-  CHECK_EQ(DecisionsOf(*thoughts, text).count, episode.decisions.count);
+  CHECK_EQ(MakeDecisions(*thoughts, text).count, episode.decisions.count);
   return *thoughts;
 }
 
-Decisions DecisionsOf(const ThoughtsOfSample& thoughts, const TextToThinkAbout& text) {
+Decisions MakeDecisions(const ThoughtsOfSample& thoughts, const TextToThinkAbout& text) {
   Decisions decisions;
   if (thoughts.predicts_text) {
     CHECK(thoughts.thought_P.empty());

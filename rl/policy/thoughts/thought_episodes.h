@@ -5,8 +5,8 @@
 // it: episode g has one thought at each thinking position, and its decisions are their tokens, position by position.
 // The turn of a decision is the number of its thought within the episode.
 //
-// In a supervised warm-up, an episode may have no thoughts: then its decisions are the text's tokens 1 .. S - 1, as the
-// model predicts them without thinking.
+// In supervised fine-tuning, an episode may have no thoughts: then its decisions are the text's tokens 1 .. S - 1, as
+// the model predicts them without thinking.
 
 #include <cstdint>
 #include <vector>
@@ -29,7 +29,7 @@ struct TextToThinkAbout {
 // The content of an episode (EpisodeRecord::content).
 struct ThoughtsOfSample {
   std::vector<models::Thought> thought_P = {};  // by position, ascending, at most one at each
-  bool predicts_text = false;  // of a warm-up: the decisions are the text's tokens, and there is no thought
+  bool predicts_text = false;  // of an SFT phase: the decisions are the text's tokens, and there is no thought
 };
 
 // Return the contents. Other types, and other numbers of decisions than the content has, are failed checks.
@@ -37,7 +37,7 @@ const TextToThinkAbout& TextIn(const TaskRecord& task);
 const ThoughtsOfSample& ThoughtsIn(const EpisodeRecord& episode, const TextToThinkAbout& text);
 
 // Returns the number of decisions, and the turn of each, of an episode with this content.
-Decisions DecisionsOf(const ThoughtsOfSample& thoughts, const TextToThinkAbout& text);
+Decisions MakeDecisions(const ThoughtsOfSample& thoughts, const TextToThinkAbout& text);
 
 // A group as models/quiet_star's passes see it: the thoughts of all of its episodes, by position, then by episode.
 class ThoughtGroup {

@@ -25,7 +25,7 @@ class Workspace final : public PassWorkspace {
 
 models::ThoughtWorkspace& Own(PassWorkspace* workspace) { return static_cast<Workspace&>(*workspace).work; }
 
-const ThoughtPolicy& OwnKind(const Policy& policy) {
+const ThoughtPolicy& AsThoughtPolicy(const Policy& policy) {
   const auto* const own = dynamic_cast<const ThoughtPolicy*>(&policy);
   CHECK(own != nullptr);
   return *own;
@@ -109,7 +109,7 @@ class Losses {
     const int64_t index = group.group().index_G[g];
     const std::vector<float> logprob = group.OfEpisode(g, of_text ? scores.base_logprob_S : scores.logprob_T),
                              entropy = group.OfEpisode(g, of_text ? scores.base_entropy_S : scores.entropy_T);
-    // There is no divergence of the text, whose gradient would be none in a warm-up either.
+    // There is no divergence of the text, whose gradient would be none in an SFT phase either.
     const bool has_divergence = pass_.reference != nullptr && !of_text;
     const std::vector<float> divergence =
         has_divergence ? group.OfEpisode(g, scores.divergence_T) : std::vector<float>();
@@ -174,10 +174,10 @@ std::unique_ptr<Policy> ThoughtPolicy::FrozenCopy() const {
 }
 
 void ThoughtPolicy::MoveTowards(const Policy& policy, double alpha, ThreadPool& pool) {
-  model_->MoveTowards(*OwnKind(policy).model_, alpha, pool);
+  model_->MoveTowards(*AsThoughtPolicy(policy).model_, alpha, pool);
 }
 
-bool ThoughtPolicy::SharesWith(const Policy& other) const { return model_->SharesWith(*OwnKind(other).model_); }
+bool ThoughtPolicy::SharesWith(const Policy& other) const { return model_->SharesWith(*AsThoughtPolicy(other).model_); }
 
 std::unique_ptr<PassWorkspace> ThoughtPolicy::NewWorkspace(const PassMemory& memory, const Team& team) const {
   return std::make_unique<Workspace>(model_->config(), memory, team);
@@ -222,7 +222,7 @@ absl::StatusOr<PassResult> ThoughtPolicy::Accumulate(const ShardPass& pass, cons
     return losses.Apply(static_cast<size_t>(text), scores, gradients);
   };
   const models::Decoder* const reference =
-      pass.reference == nullptr ? nullptr : &OwnKind(*pass.reference).model_->decoder();
+      pass.reference == nullptr ? nullptr : &AsThoughtPolicy(*pass.reference).model_->decoder();
   models::ThoughtPassOptions options = PassOptions(pass.temperature);
   if (totals.learns && !shard.empty()) {
     options.dropout = {options_.sampling.seed, static_cast<uint64_t>(shard.front().step)};

@@ -7,8 +7,8 @@
 //   base_nll_coef  * mean over counted text tokens of -log p(token | the text before it)
 //   mixed_nll_coef * mean over counted text tokens that thoughts predict of -log p(token | text, thought), mixed
 //
-// Means are over all tokens of a step's episodes. In a warm-up, where the decisions are the text itself, these two are
-// not in the loss.
+// Means are over all tokens of a step's episodes. In an SFT phase, where the decisions are the text itself, these two
+// are not in the loss.
 
 #include <cstdint>
 #include <memory>

@@ -49,7 +49,7 @@ class Shard {
         }
         EpisodeRecord& episode = episode_N_[2 * p + g];
         episode.terminated = true;
-        episode.decisions = DecisionsOf(thoughts, text);
+        episode.decisions = MakeDecisions(thoughts, text);
         episode.content = thoughts;
       }
       const int64_t first = static_cast<int64_t>(2 * p);
@@ -78,7 +78,7 @@ struct Pass {
   PassResult result;
 };
 
-PassTotals TotalsOf(const ThoughtPolicy& policy, const ShardInput& shard) {
+PassTotals ComputeTotals(const ThoughtPolicy& policy, const ShardInput& shard) {
   const int64_t rows = policy.RowsOf(shard);
   return {2 * rows, rows, policy.CountShard(shard, policy.NewWorkspace({}, Team()).get()), true};
 }
@@ -102,7 +102,7 @@ Pass RunPass(const ThoughtPolicy& policy, const ShardInput& shard, const PassMem
     for (size_t t = 0; t < value_T.size(); ++t) dvalue_T[t] = 0.5f;
     return absl::OkStatus();
   };
-  const PassTotals totals = TotalsOf(policy, shard);
+  const PassTotals totals = ComputeTotals(policy, shard);
   std::vector<float> total(static_cast<size_t>(policy.layout().total), std::numeric_limits<float>::quiet_NaN());
   std::vector<float> open = total;
   const auto workspace = policy.NewWorkspace(memory, Team());
@@ -151,7 +151,7 @@ TEST(ThoughtPolicyTest, TheGradientIsThatOfTheSumOfLossesOnTheTexts) {
   const auto policy = RandomPolicy(3, /*balance=*/0);
   const Shard shard;
   const Pass pass = RunPass(*policy, shard.input());
-  const PassTotals totals = TotalsOf(*policy, shard.input());
+  const PassTotals totals = ComputeTotals(*policy, shard.input());
   ASSERT_EQ(totals.count_C.size(), policy->num_counts());
   const int64_t text_tokens = totals.count_C[policy->num_counts() - 2], mixed_tokens = totals.count_C.back();
   EXPECT_EQ(text_tokens, 3 + 5);
@@ -240,7 +240,7 @@ TEST(ThoughtPolicyTest, MemoryChangesNoBitAndScoresAreThoseOfTheLoss) {
   EXPECT_EQ(next, 4u);
 }
 
-TEST(ThoughtPolicyTest, AWarmUpLearnsTheTextItself) {
+TEST(ThoughtPolicyTest, ASftLearnsTheTextItself) {
   const auto policy = RandomPolicy(3, /*balance=*/0);
   const Shard text(/*predicts_text=*/true);
   EXPECT_EQ(text.episodes()[0].decisions.count, 8);
@@ -273,7 +273,7 @@ TEST(ThoughtPolicyTest, ReportsWhatThoughtsAreWorth) {
   const auto policy = RandomPolicy(3);
   const Shard shard;
   const Pass pass = RunPass(*policy, shard.input());
-  PassTotals totals = TotalsOf(*policy, shard.input());
+  PassTotals totals = ComputeTotals(*policy, shard.input());
   totals.step_rows = totals.rows;
   double nll = 0, count = 0;
   policy->ScoreGroups(

@@ -16,7 +16,7 @@ const Content& ContentOf(const std::any& any) {
 }
 
 template <typename Content>
-Content& MutableContentOf(std::any& any) {
+Content& GetMutableContent(std::any& any) {
   if (!any.has_value()) return any.emplace<Content>();
   Content* const content = std::any_cast<Content>(&any);
   CHECK(content != nullptr);
@@ -29,19 +29,21 @@ const CompletionEpisode& CompletionOf(const EpisodeRecord& episode) {
   return ContentOf<CompletionEpisode>(episode.content);
 }
 
-CompletionEpisode& CompletionOf(EpisodeRecord& episode) { return MutableContentOf<CompletionEpisode>(episode.content); }
+CompletionEpisode& CompletionOf(EpisodeRecord& episode) {
+  return GetMutableContent<CompletionEpisode>(episode.content);
+}
 
 const CompletionTask& CompletionOf(const TaskRecord& task) { return ContentOf<CompletionTask>(task.content); }
 
-CompletionTask& CompletionOf(TaskRecord& task) { return MutableContentOf<CompletionTask>(task.content); }
+CompletionTask& CompletionOf(TaskRecord& task) { return GetMutableContent<CompletionTask>(task.content); }
 
-const std::vector<EvaluationReply>& EvaluationRepliesOf(const StepRecord& step) {
+const std::vector<EvaluationReply>& GetEvaluationReplies(const StepRecord& step) {
   static const std::vector<EvaluationReply> kNone;
   return step.content.has_value() ? ContentOf<std::vector<EvaluationReply>>(step.content) : kNone;
 }
 
-std::vector<EvaluationReply>& EvaluationRepliesOf(StepRecord& step) {
-  return MutableContentOf<std::vector<EvaluationReply>>(step.content);
+std::vector<EvaluationReply>& GetEvaluationReplies(StepRecord& step) {
+  return GetMutableContent<std::vector<EvaluationReply>>(step.content);
 }
 
 TaskRecord CompletionTaskRecord(int64_t prompt, CompletionTask task) {

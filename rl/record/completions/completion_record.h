@@ -80,8 +80,8 @@ const CompletionTask& CompletionOf(const TaskRecord& task);
 CompletionTask& CompletionOf(TaskRecord& task);
 
 // Return the content of a StepRecord: on_start first; greedy first; by prompt, sample. A step without content has none.
-const std::vector<EvaluationReply>& EvaluationRepliesOf(const StepRecord& step);
-std::vector<EvaluationReply>& EvaluationRepliesOf(StepRecord& step);
+const std::vector<EvaluationReply>& GetEvaluationReplies(const StepRecord& step);
+std::vector<EvaluationReply>& GetEvaluationReplies(StepRecord& step);
 
 TaskRecord CompletionTaskRecord(int64_t prompt, CompletionTask task);
 

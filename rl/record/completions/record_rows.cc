@@ -70,7 +70,7 @@ class Writer {
   std::vector<StreamTable> Write() {
     for (const TaskRecord& task : record_.task_P) TaskColumns(Row("tasks"), task);
     for (const EpisodeRecord& episode : record_.episode_N) Append(episode);
-    for (const EvaluationReply& entry : EvaluationRepliesOf(record_))
+    for (const EvaluationReply& entry : GetEvaluationReplies(record_))
       EvaluationColumns(Row("evaluation_replies"), entry);
     return std::move(tables_);
   }
@@ -156,7 +156,7 @@ class Reader {
     for (; tasks_.has_row(); tasks_.Next()) TaskColumns(tasks_, record->task_P.emplace_back());
     while (turns_.has_row()) RETURN_IF_ERROR(ReadEpisode(&record->episode_N.emplace_back()));
     for (; evaluations_.has_row(); evaluations_.Next()) {
-      RETURN_IF_ERROR(ReadEvaluation(&EvaluationRepliesOf(*record).emplace_back()));
+      RETURN_IF_ERROR(ReadEvaluation(&GetEvaluationReplies(*record).emplace_back()));
     }
     for (const RowReader* rest : {&episodes_, &replies_, &actions_, &calls_}) {
       if (rest->has_row()) return rest->Broken("it belongs to no turn");
@@ -188,7 +188,7 @@ class Reader {
     } while (form_.has_turns && is_next());
     const CompletionEpisode& completion = CompletionOf(*episode);
     if (form_.has_turns) episode->terminated = EndedByEnvironment(completion);
-    episode->decisions = DecisionsOf(completion);
+    episode->decisions = MakeDecisions(completion);
     return absl::OkStatus();
   }
 
@@ -302,12 +302,12 @@ StepTables ToTables(const StepRecord& record, RecordForm form) {
 
 absl::StatusOr<StepRecord> FromTables(const StepTables& step, RecordForm form) {
   StepRecord record;
-  static_cast<StepResults&>(record) = ResultsOf(step);
+  static_cast<StepResults&>(record) = ReadResults(step);
   RETURN_IF_ERROR(Reader(step, form).Read(&record));
   return record;
 }
 
-std::vector<std::string> PromptsOf(const StepTables& step) {
+std::vector<std::string> ListPrompts(const StepTables& step) {
   std::vector<std::string> prompts;
   for (RowReader row(step.Find("tasks")); row.has_row(); row.Next()) {
     TaskRecord task;

@@ -83,7 +83,7 @@ absl::Status CheckBehaviour(const StreamTable& turns) {
 
 }  // namespace
 
-RecordForm FormOf(const Config& config) {
+RecordForm MakeRecordForm(const Config& config) {
   return {.has_turns = !config.environment.name.empty(),
           .checks_actions = ChecksActions(config.environment),
           .counts_tool_calls = config.environment.max_tool_calls > 0,

@@ -31,7 +31,7 @@ namespace reprise::rl {
 
 // What the records of all steps of a run contain: a function of the configuration.
 struct RecordForm {
-  bool has_turns = false;  // whether there is an environment; otherwise episodes are completions, also in the warm-up
+  bool has_turns = false;  // whether there is an environment; otherwise episodes are completions, also in the SFT phase
   bool checks_actions = false;  // whether the actions of training are checked
   bool counts_tool_calls = false;
   bool evaluates_outside = false;  // evaluations call an external process
@@ -41,7 +41,7 @@ struct RecordForm {
 };
 
 // Returns the form of the records of a run with this configuration. Pure.
-RecordForm FormOf(const Config& config);
+RecordForm MakeRecordForm(const Config& config);
 
 // Returns the streams of tasks, episodes and replies.
 std::vector<StreamSchema> CompletionStreams(RecordForm form);
@@ -60,7 +60,7 @@ StepTables ToTables(const StepRecord& record, RecordForm form);
 absl::StatusOr<StepRecord> FromTables(const StepTables& step, RecordForm form);
 
 // Returns the texts of the step's prompts.
-std::vector<std::string> PromptsOf(const StepTables& step);
+std::vector<std::string> ListPrompts(const StepTables& step);
 
 }  // namespace reprise::rl
 

@@ -56,7 +56,7 @@ StepRecord ExampleStep(Phase phase, int64_t step) {
 }
 
 TEST(RecordStreamsTest, ReturnTheStepsThatWereWritten) {
-  for (const StepRecord& record : {ExampleStep(Phase::kWarmUp, 7), ExampleStep(Phase::kTraining, 1)}) {
+  for (const StepRecord& record : {ExampleStep(Phase::kSft, 7), ExampleStep(Phase::kTraining, 1)}) {
     ASSERT_OK_AND_ASSIGN(const StepRecord read, FromTables(ToTables(record, kForm), kForm));
     EXPECT_EQ(read.phase, record.phase);
     EXPECT_EQ(read.step, record.step);
@@ -75,11 +75,11 @@ StepRecord StepOfFiltered() {
 }
 
 TEST(RecordStreamsTest, StoreTheBehaviourWhereTokensAreNotDrawnFromTheWholeDistribution) {
-  const StepRecord record = StepOfFiltered(), warm_up = ExampleStep(Phase::kWarmUp, 1);
+  const StepRecord record = StepOfFiltered(), sft = ExampleStep(Phase::kSft, 1);
   ASSERT_OK_AND_ASSIGN(const StepRecord read, FromTables(ToTables(record, kFiltered), kFiltered));
   EXPECT_EQ(read.episode_N[1].behaviour_logprobs, record.episode_N[1].behaviour_logprobs);
   EXPECT_FALSE(FirstDivergence(record, read, {}).has_value());
-  EXPECT_OK(FromTables(ToTables(warm_up, kFiltered), kFiltered).status());
+  EXPECT_OK(FromTables(ToTables(sft, kFiltered), kFiltered).status());
   // The streams of other runs do not change.
   EXPECT_EQ(CompletionSchema(kFiltered).streams[1].columns.size(),
             CompletionSchema(kForm).streams[1].columns.size() + 1);
@@ -172,14 +172,14 @@ TEST(RecordStreamsTest, ReturnTheChecksOfActions) {
   EXPECT_FALSE(divergence.has_value()) << divergence->ToString();
   CompletionOf(read.episode_N[0]).turn_K[1].check->learned_end = 1;
   EXPECT_EQ(FirstDivergence(record, read, {})->stage, "actions");
-  StepRecord warm_up = StepOfTurns(false);  // whose actions are not checked
-  warm_up.phase = Phase::kWarmUp;
-  EXPECT_OK(FromTables(ToTables(warm_up, kChecked), kChecked).status());
+  StepRecord sft = StepOfTurns(false);  // whose actions are not checked
+  sft.phase = Phase::kSft;
+  EXPECT_OK(FromTables(ToTables(sft, kChecked), kChecked).status());
 }
 
 StepRecord StepWithEvaluations() {
   StepRecord record = StepOfTurns(false);
-  EvaluationRepliesOf(record) = {
+  GetEvaluationReplies(record) = {
       {.on_start = true, .greedy = true, .reply = {.observation = "no", .reward = -1}},
       {.prompt = 3,
        .sample = 1,
@@ -196,15 +196,15 @@ constexpr RecordForm kEvaluated = {.has_turns = true, .evaluates_outside = true}
 TEST(RecordStreamsTest, ReturnTheRepliesOfEvaluations) {
   const StepRecord record = StepWithEvaluations();
   ASSERT_OK_AND_ASSIGN(StepRecord read, FromTables(ToTables(record, kEvaluated), kEvaluated));
-  EXPECT_EQ(EvaluationRepliesOf(read).size(), EvaluationRepliesOf(record).size());
+  EXPECT_EQ(GetEvaluationReplies(read).size(), GetEvaluationReplies(record).size());
   EXPECT_FALSE(FirstDivergence(record, read, {}).has_value());
-  EvaluationRepliesOf(read)[2].reply.reward = 0.5;
+  GetEvaluationReplies(read)[2].reply.reward = 0.5;
   const auto other = FirstDivergence(record, read, {});
   EXPECT_EQ(other->ToString(),
             "step 2, evaluation, held-out problem 3 sample 1 score reward: stored 0x1p-2 (0.25), "
             "computed 0x1p-1 (0.5)");
-  EvaluationRepliesOf(read) = EvaluationRepliesOf(record);
-  EvaluationRepliesOf(read).pop_back();
+  GetEvaluationReplies(read) = GetEvaluationReplies(record);
+  GetEvaluationReplies(read).pop_back();
   EXPECT_EQ(FirstDivergence(record, read, {})->tensor, "number of replies");
 }
 

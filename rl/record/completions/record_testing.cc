@@ -5,7 +5,7 @@
 namespace reprise::rl {
 
 RecordForm FormOfRecord(const StepRecord& record) {
-  RecordForm form = {.evaluates_outside = !EvaluationRepliesOf(record).empty()};
+  RecordForm form = {.evaluates_outside = !GetEvaluationReplies(record).empty()};
   for (const EpisodeRecord& episode : record.episode_N) {
     const std::vector<TurnRecord>& turn_K = CompletionOf(episode).turn_K;
     form.has_turns |= !turn_K.empty();

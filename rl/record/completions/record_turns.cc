@@ -12,7 +12,7 @@ double RewardOfTurn(const TurnRecord& turn, double turn_reward) {
 
 }  // namespace
 
-Decisions DecisionsOf(const CompletionEpisode& episode) {
+Decisions MakeDecisions(const CompletionEpisode& episode) {
   Decisions decisions;
   decisions.count = static_cast<int64_t>(episode.tokens.size());
   if (episode.turn_K.empty()) return decisions;

@@ -13,7 +13,7 @@ namespace reprise::rl {
 // Returns which of the episode's tokens are the policy's, which of these are learned, and their turns. All tokens of an
 // episode without turns are the policy's, and learned; observations, and the tokens of checked actions that ActionCheck
 // leaves out, are not learned. Every source of episodes sets EpisodeRecord::decisions to this.
-Decisions DecisionsOf(const CompletionEpisode& episode);
+Decisions MakeDecisions(const CompletionEpisode& episode);
 
 // Returns whether the environment ended the episode by its rules, not by a limit.
 bool EndedByEnvironment(const CompletionEpisode& episode);

@@ -15,38 +15,38 @@ CompletionEpisode TwoTurns() {
 }
 
 TEST(RecordTurnsTest, DistinguishTokensOfThePolicyFromObservations) {
-  EXPECT_EQ(DecisionsOf(TwoTurns()).drawn_T, (std::vector<uint8_t>{1, 1, 0, 0, 0, 1}));
-  EXPECT_EQ(DecisionsOf(TwoTurns()).turn_T, (std::vector<int32_t>{0, 0, 1, 1, 1, 1}));
-  EXPECT_EQ(NumDrawn(DecisionsOf(TwoTurns())), 3);
-  EXPECT_EQ(OnDrawn(DecisionsOf(TwoTurns()), {1, 2, 3, 4, 5, 6}), (std::vector<float>{1, 2, 0, 0, 0, 6}));
+  EXPECT_EQ(MakeDecisions(TwoTurns()).drawn_T, (std::vector<uint8_t>{1, 1, 0, 0, 0, 1}));
+  EXPECT_EQ(MakeDecisions(TwoTurns()).turn_T, (std::vector<int32_t>{0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(NumDrawn(MakeDecisions(TwoTurns())), 3);
+  EXPECT_EQ(OnDrawn(MakeDecisions(TwoTurns()), {1, 2, 3, 4, 5, 6}), (std::vector<float>{1, 2, 0, 0, 0, 6}));
 }
 
 TEST(RecordTurnsTest, MaskWhatIsNotLearnedOfActions) {
   CompletionEpisode episode = TwoTurns();
-  EXPECT_EQ(DecisionsOf(episode).learned_T, DecisionsOf(episode).drawn_T);
+  EXPECT_EQ(MakeDecisions(episode).learned_T, MakeDecisions(episode).drawn_T);
   episode.turn_K[0].check = ActionCheck{.learned_begin = 1, .learned_end = 2};
-  EXPECT_EQ(DecisionsOf(episode).learned_T, (std::vector<uint8_t>{0, 1, 0, 0, 0, 1}));
-  EXPECT_EQ(NumLearned(DecisionsOf(episode)), 2);
+  EXPECT_EQ(MakeDecisions(episode).learned_T, (std::vector<uint8_t>{0, 1, 0, 0, 0, 1}));
+  EXPECT_EQ(NumLearned(MakeDecisions(episode)), 2);
   episode.turn_K[1].check = ActionCheck{.learned_begin = 0, .learned_end = 0};
-  EXPECT_EQ(DecisionsOf(episode).learned_T, (std::vector<uint8_t>{0, 1, 0, 0, 0, 0}));
-  EXPECT_EQ(NumDrawn(DecisionsOf(episode)), 3);
-  EXPECT_EQ(DecisionsOf(episode).drawn_T, (std::vector<uint8_t>{1, 1, 0, 0, 0, 1}));
+  EXPECT_EQ(MakeDecisions(episode).learned_T, (std::vector<uint8_t>{0, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(NumDrawn(MakeDecisions(episode)), 3);
+  EXPECT_EQ(MakeDecisions(episode).drawn_T, (std::vector<uint8_t>{1, 1, 0, 0, 0, 1}));
 }
 
 TEST(RecordTurnsTest, MaskWhatIsNotLearnedOfASingleTurn) {
   CompletionEpisode episode;
   episode.tokens = {7, 8, 9};
   episode.turn_K = {{0, 3, true, std::nullopt, ActionCheck{.learned_begin = 1, .learned_end = 2}}};
-  EXPECT_EQ(DecisionsOf(episode).learned_T, (std::vector<uint8_t>{0, 1, 0}));
+  EXPECT_EQ(MakeDecisions(episode).learned_T, (std::vector<uint8_t>{0, 1, 0}));
 }
 
 TEST(RecordTurnsTest, DoNotMaskCompletions) {
   CompletionEpisode completion;
   completion.tokens = {7, 8};
-  EXPECT_TRUE(DecisionsOf(completion).drawn_T.empty());
-  EXPECT_TRUE(DecisionsOf(completion).turn_T.empty());
-  EXPECT_EQ(NumDrawn(DecisionsOf(completion)), 2);
-  EXPECT_EQ(OnDrawn(DecisionsOf(completion), {1, 2}), (std::vector<float>{1, 2}));
+  EXPECT_TRUE(MakeDecisions(completion).drawn_T.empty());
+  EXPECT_TRUE(MakeDecisions(completion).turn_T.empty());
+  EXPECT_EQ(NumDrawn(MakeDecisions(completion)), 2);
+  EXPECT_EQ(OnDrawn(MakeDecisions(completion), {1, 2}), (std::vector<float>{1, 2}));
 }
 
 TEST(RecordTurnsTest, SumTheRewardsOfAllTurns) {

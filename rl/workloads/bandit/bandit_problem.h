@@ -33,7 +33,7 @@ class BanditWorld {
   // Draws the weights w, which all problems of a run share.
   BanditWorld(const BanditConfig& config, uint64_t seed);
 
-  // Returns the problem of a prompt. purpose: kTask in training, kWarmUpTask in the warm-up, kEvaluationTask in an
+  // Returns the problem of a prompt. purpose: kTask in training, kSftTask in the SFT phase, kEvaluationTask in an
   // evaluation.
   BanditProblem ProblemAt(Purpose purpose, uint64_t step, uint64_t prompt) const;
 

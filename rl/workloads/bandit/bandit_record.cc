@@ -80,9 +80,9 @@ RecordSchema BanditSchema(const Config& config) {
 }
 
 absl::Status CheckBanditTables(const Config& config, const StepTables& step) {
-  const bool is_warm_up = step.phase == Phase::kWarmUp;
-  const int64_t prompts = is_warm_up ? config.warm_up.prompts_per_step : config.rollout.prompts_per_step;
-  const int64_t samples = is_warm_up ? 1 : config.rollout.num_generations;
+  const bool is_sft = step.phase == Phase::kSft;
+  const int64_t prompts = is_sft ? config.sft.prompts_per_step : config.rollout.prompts_per_step;
+  const int64_t samples = is_sft ? 1 : config.rollout.num_generations;
   RowReader problems(step.Find("problems")), episodes(step.Find("episodes"));
   for (int64_t prompt = 0; problems.has_row(); ++prompt, problems.Next()) {
     if (problems.Peek<int64_t>(0) != prompt || prompt >= prompts) return problems.Broken("it is not the next prompt");
@@ -98,7 +98,7 @@ absl::Status CheckBanditTables(const Config& config, const StepTables& step) {
       EpisodeRecord episode;
       int32_t action = 0;
       EpisodeColumns(episodes, episode, action);
-      const absl::string_view wrong = FaultOfChoice(episode, action, allowed, sample, is_warm_up ? 0 : 1);
+      const absl::string_view wrong = FaultOfChoice(episode, action, allowed, sample, is_sft ? 0 : 1);
       if (!wrong.empty()) return episodes.Broken(wrong);
     }
   }
@@ -108,7 +108,7 @@ absl::Status CheckBanditTables(const Config& config, const StepTables& step) {
 std::vector<StreamTable> BanditTables(const StepRecord& part) {
   std::vector<StreamTable> tables = EmptyTables(BanditStreams());
   for (const TaskRecord& task : part.task_P) {
-    const BanditProblem& problem = ProblemOf(task);
+    const BanditProblem& problem = GetProblem(task);
     std::vector<int32_t> allowed;
     for (size_t a = 0; a < problem.allowed_A.size(); ++a) {
       if (problem.allowed_A[a] != 0) allowed.push_back(static_cast<int32_t>(a));
@@ -116,7 +116,7 @@ std::vector<StreamTable> BanditTables(const StepRecord& part) {
     RowWriter(part.phase, part.step, tables[0]).Columns(task.prompt, problem.feature_F, allowed, problem.best);
   }
   for (const EpisodeRecord& episode : part.episode_N) {
-    const int32_t action = ActionOf(episode);
+    const int32_t action = GetAction(episode);
     EpisodeColumns(RowWriter(part.phase, part.step, tables[1]), episode, action);
   }
   return tables;
@@ -130,7 +130,7 @@ TaskRecord BanditTask(const BanditWorld& world, Purpose purpose, int64_t step, i
 }
 
 EpisodeRecord BanditEpisode(const TaskRecord& task, int64_t sample, int32_t action) {
-  const BanditProblem& problem = ProblemOf(task);
+  const BanditProblem& problem = GetProblem(task);
   EpisodeRecord episode;
   episode.prompt = task.prompt;
   episode.sample = sample;
@@ -140,13 +140,13 @@ EpisodeRecord BanditEpisode(const TaskRecord& task, int64_t sample, int32_t acti
   return episode;
 }
 
-const BanditProblem& ProblemOf(const TaskRecord& task) {
+const BanditProblem& GetProblem(const TaskRecord& task) {
   const auto* const problem = std::any_cast<BanditProblem>(&task.content);
   CHECK(problem != nullptr);
   return *problem;
 }
 
-int32_t ActionOf(const EpisodeRecord& episode) {
+int32_t GetAction(const EpisodeRecord& episode) {
   const auto* const decisions = std::any_cast<FeatureDecisions>(&episode.content);
   CHECK(decisions != nullptr);
   return decisions->action_T.at(0);
@@ -154,7 +154,7 @@ int32_t ActionOf(const EpisodeRecord& episode) {
 
 StepRecord RecordOfTables(const BanditWorld& world, const StepTables& step) {
   StepRecord record;
-  static_cast<StepResults&>(record) = ResultsOf(step);
+  static_cast<StepResults&>(record) = ReadResults(step);
   for (RowReader problems(step.Find("problems")); problems.has_row(); problems.Next()) {
     record.task_P.push_back(BanditTask(world, TaskPurpose(step.phase), step.step, problems.Peek<int64_t>(0)));
   }
@@ -163,7 +163,7 @@ StepRecord RecordOfTables(const BanditWorld& world, const StepTables& step) {
     int32_t action = 0;
     EpisodeColumns(episodes, read, action);
     EpisodeRecord& episode =
-        record.episode_N.emplace_back(BanditEpisode(TaskOf(record.task_P, read), read.sample, action));
+        record.episode_N.emplace_back(BanditEpisode(FindTask(record.task_P, read), read.sample, action));
     TakeNumbers(std::move(read), &episode);
   }
   return record;

@@ -38,8 +38,8 @@ TaskRecord BanditTask(const BanditWorld& world, Purpose purpose, int64_t step, i
 EpisodeRecord BanditEpisode(const TaskRecord& task, int64_t sample, int32_t action);
 
 // Return the content of a record of the bandit. A record of another workload is a failed check.
-const BanditProblem& ProblemOf(const TaskRecord& task);
-int32_t ActionOf(const EpisodeRecord& episode);
+const BanditProblem& GetProblem(const TaskRecord& task);
+int32_t GetAction(const EpisodeRecord& episode);
 
 // Returns the record of a step from its tables, which CheckBanditTables must have accepted. The tasks are those that
 // the world makes for the prompts.

@@ -37,7 +37,7 @@ StepRecord StepOf(const Config& config) {
   for (int64_t prompt = 0; prompt < config.rollout.prompts_per_step; ++prompt) {
     record.task_P.push_back(BanditTask(world, Purpose::kTask, record.step, prompt));
     for (int64_t sample = 0; sample < config.rollout.num_generations; ++sample) {
-      record.episode_N.push_back(BanditEpisode(record.task_P.back(), sample, ProblemOf(record.task_P.back()).best));
+      record.episode_N.push_back(BanditEpisode(record.task_P.back(), sample, GetProblem(record.task_P.back()).best));
       EpisodeRecord& episode = record.episode_N.back();
       episode.logprobs = {-0.5f};
       episode.rewards_F = {1.0};
@@ -47,7 +47,7 @@ StepRecord StepOf(const Config& config) {
   return record;
 }
 
-StepTables TablesOf(const StepRecord& record) {
+StepTables MakeTables(const StepRecord& record) {
   StepTables step = {record.phase, record.step, BanditTables(record)};
   for (StreamTable& results : ResultTables(record, /*has_counts=*/false)) step.tables.push_back(std::move(results));
   return step;
@@ -64,16 +64,16 @@ BanditProblem& Problem(StepRecord& record, size_t prompt) {
 
 TEST(BanditRecordTest, IsReadAsItWasWritten) {
   const Config config = TestConfig();
-  const StepTables step = TablesOf(StepOf(config));
+  const StepTables step = MakeTables(StepOf(config));
   ASSERT_OK(CheckBanditTables(config, step));
   const StepRecord read = RecordOfTables(BanditWorld(config.bandit, kSeed), step);
-  const auto difference = FirstDivergence(BanditSchema(config), step, TablesOf(read), {}, Digests::kWhereBoth);
+  const auto difference = FirstDivergence(BanditSchema(config), step, MakeTables(read), {}, Digests::kWhereBoth);
   EXPECT_FALSE(difference.has_value()) << difference->ToString();
 }
 
-TEST(BanditRecordTest, DamageIsRefusedWithItsPlace) {
+TEST(BanditRecordTest, CorruptionIsRejectedWithItsPlace) {
   struct Case {
-    std::function<void(StepRecord&)> damage;
+    std::function<void(StepRecord&)> corrupt;
     std::string message;
   };
   const std::vector<Case> cases = {
@@ -98,8 +98,8 @@ TEST(BanditRecordTest, DamageIsRefusedWithItsPlace) {
   const Config config = TestConfig();
   for (const Case& each : cases) {
     StepRecord record = StepOf(config);
-    each.damage(record);
-    EXPECT_THAT(CheckBanditTables(config, TablesOf(record)),
+    each.corrupt(record);
+    EXPECT_THAT(CheckBanditTables(config, MakeTables(record)),
                 StatusIs(absl::StatusCode::kDataLoss, HasSubstr(each.message)))
         << each.message;
   }

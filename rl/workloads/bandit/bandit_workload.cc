@@ -22,7 +22,7 @@
 namespace reprise::rl {
 namespace {
 
-const CategoricalPolicy& PolicyOf(const Policy& policy) {
+const CategoricalPolicy& AsCategoricalPolicy(const Policy& policy) {
   const auto* const categorical = dynamic_cast<const CategoricalPolicy*>(&policy);
   CHECK(categorical != nullptr);
   return *categorical;
@@ -40,7 +40,7 @@ int32_t GreedyAction(const CategoricalPolicy& policy, const BanditProblem& probl
   return static_cast<int32_t>(std::max_element(logit_A.begin(), logit_A.end()) - logit_A.begin());
 }
 
-double RewardOf(const BanditProblem& problem, int32_t action) { return problem.reward_A[action]; }
+double ActionReward(const BanditProblem& problem, int32_t action) { return problem.reward_A[action]; }
 
 double Mean(const std::vector<double>& values) {
   return kernels::TreeSum(values) / static_cast<double>(std::max<size_t>(1, values.size()));
@@ -57,7 +57,7 @@ BanditWorkload::BanditWorkload(const WorkloadRun& run, CategoricalPolicy& policy
 
 std::vector<EpisodeRecord> BanditWorkload::Sample(const CategoricalPolicy& policy, const TaskRecord& task,
                                                   Purpose purpose, int64_t step, int64_t samples) const {
-  const std::vector<float> logits = LogitsOf(policy, ProblemOf(task));
+  const std::vector<float> logits = LogitsOf(policy, GetProblem(task));
   const kernels::SamplingOptions options = {.temperature = static_cast<float>(run_.config.rollout.temperature)};
   kernels::SamplingWorkspace workspace;
   std::vector<EpisodeRecord> episode_G;
@@ -80,15 +80,15 @@ absl::StatusOr<std::vector<EpisodeRecord>> BanditWorkload::Replay(const StepReco
   std::vector<EpisodeRecord> episode_G;
   for (int64_t sample = 0; sample < samples; ++sample) {
     ASSIGN_OR_RETURN(const EpisodeRecord* const episode, StoredEpisode(stored, task.prompt, sample, samples));
-    const size_t action = static_cast<size_t>(ActionOf(*episode));
-    const std::vector<uint8_t>& allowed_A = ProblemOf(task).allowed_A;
+    const size_t action = static_cast<size_t>(GetAction(*episode));
+    const std::vector<uint8_t>& allowed_A = GetProblem(task).allowed_A;
     if (action >= allowed_A.size() || allowed_A[action] == 0) {
       return absl::DataLossError(absl::StrCat("the run's step ", stored.step, ", prompt ", task.prompt, ", sample ",
                                               sample, " has action ", action,
                                               ", which its problem does not allow: the run was not made with its "
                                               "configuration"));
     }
-    episode_G.push_back(BanditEpisode(task, sample, ActionOf(*episode)));
+    episode_G.push_back(BanditEpisode(task, sample, GetAction(*episode)));
   }
   return episode_G;
 }
@@ -96,15 +96,15 @@ absl::StatusOr<std::vector<EpisodeRecord>> BanditWorkload::Replay(const StepReco
 absl::StatusOr<StepEpisodes> BanditWorkload::Draw(const StepPart& part) { return AgreeOk(run_.comm, DrawHere(part)); }
 
 absl::StatusOr<StepEpisodes> BanditWorkload::DrawHere(const StepPart& part) const {
-  const bool is_warm_up = part.phase == Phase::kWarmUp;
+  const bool is_sft = part.phase == Phase::kSft;
   ASSIGN_OR_RETURN(const std::optional<StepRecord> stored, StoredStep(run_, part, *this));
-  const int64_t samples = is_warm_up ? 1 : run_.config.rollout.num_generations;
+  const int64_t samples = is_sft ? 1 : run_.config.rollout.num_generations;
   StepEpisodes result;
   for (int64_t prompt = part.begin; prompt < part.end; ++prompt) {
     const TaskRecord& task = result.task_P.emplace_back(BanditTask(world_, TaskPurpose(part.phase), part.step, prompt));
     std::vector<EpisodeRecord> episode_G;
-    if (is_warm_up) {
-      episode_G.push_back(BanditEpisode(task, 0, ProblemOf(task).best));
+    if (is_sft) {
+      episode_G.push_back(BanditEpisode(task, 0, GetProblem(task).best));
     } else if (stored) {
       ASSIGN_OR_RETURN(episode_G, Replay(*stored, task, samples));
     } else {
@@ -118,10 +118,10 @@ absl::StatusOr<StepEpisodes> BanditWorkload::DrawHere(const StepPart& part) cons
 
 absl::Status BanditWorkload::Reward(absl::Span<const TaskRecord> task_P, absl::Span<EpisodeRecord> episode_N) {
   for (EpisodeRecord& episode : episode_N) {
-    const BanditProblem& problem = ProblemOf(TaskOf(task_P, episode));
+    const BanditProblem& problem = GetProblem(FindTask(task_P, episode));
     const double noise =
         world_.NoiseAt(problem.step, static_cast<uint64_t>(episode.prompt), static_cast<uint64_t>(episode.sample));
-    episode.reward = RewardOf(problem, ActionOf(episode)) + noise;
+    episode.reward = ActionReward(problem, GetAction(episode)) + noise;
     episode.rewards_F = {episode.reward};
     RETURN_IF_ERROR(CheckReward(episode));
   }
@@ -130,18 +130,18 @@ absl::Status BanditWorkload::Reward(absl::Span<const TaskRecord> task_P, absl::S
 
 absl::StatusOr<std::vector<double>> BanditWorkload::PromptBaselines(const PromptBaselineRequest& request,
                                                                     const std::vector<TaskRecord>& task_P) {
-  const CategoricalPolicy& policy = PolicyOf(request.policy);
+  const CategoricalPolicy& policy = AsCategoricalPolicy(request.policy);
   const OptimalValueOptions& optimal = request.algorithm.optimal;
   std::vector<double> baseline_P;
   for (const TaskRecord& task : task_P) {
     if (request.algorithm.advantage.baseline == Baseline::kGreedy) {
-      baseline_P.push_back(RewardOf(ProblemOf(task), GreedyAction(policy, ProblemOf(task))));
+      baseline_P.push_back(ActionReward(GetProblem(task), GreedyAction(policy, GetProblem(task))));
       continue;
     }
     std::vector<double> rewards;
     for (const EpisodeRecord& episode :
          Sample(policy, task, Purpose::kValueSampling, request.step, optimal.num_samples)) {
-      rewards.push_back(RewardOf(ProblemOf(task), ActionOf(episode)));
+      rewards.push_back(ActionReward(GetProblem(task), GetAction(episode)));
     }
     baseline_P.push_back(OptimalValue(rewards, optimal));
   }
@@ -155,14 +155,14 @@ absl::StatusOr<Metrics> BanditWorkload::Evaluate(int64_t step, int64_t) {
   for (int64_t prompt = FirstPromptOfShard(count, run_.comm.size(), run_.comm.rank());
        prompt < FirstPromptOfShard(count, run_.comm.size(), run_.comm.rank() + 1); ++prompt) {
     const TaskRecord task = BanditTask(world_, Purpose::kEvaluationTask, 0, prompt);
-    const BanditProblem& problem = ProblemOf(task);
+    const BanditProblem& problem = GetProblem(task);
     const int32_t greedy = GreedyAction(policy_, problem);
-    ProblemScore score = {prompt, greedy == problem.best ? 1 : 0, RewardOf(problem, greedy)};
+    ProblemScore score = {prompt, greedy == problem.best ? 1 : 0, ActionReward(problem, greedy)};
     std::vector<double> rewards;
     for (const EpisodeRecord& episode :
          Sample(policy_, task, Purpose::kEvaluationSampling, step, evaluation.num_generations)) {
-      score.correct += ActionOf(episode) == problem.best ? 1 : 0;
-      rewards.push_back(RewardOf(problem, ActionOf(episode)));
+      score.correct += GetAction(episode) == problem.best ? 1 : 0;
+      rewards.push_back(ActionReward(problem, GetAction(episode)));
       ++score.tokens;
     }
     if (!rewards.empty()) score.reward = Mean(rewards);
@@ -182,9 +182,9 @@ absl::StatusOr<StepRecord> BanditWorkload::DecodeStep(const StepTables& step) co
 void BanditWorkload::AddMetrics(const AlgorithmRow&, const StepRecord& record, Metrics* metrics) const {
   std::vector<double> best, regret;
   for (const EpisodeRecord& episode : record.episode_N) {
-    const BanditProblem& problem = ProblemOf(TaskOf(record.task_P, episode));
-    best.push_back(ActionOf(episode) == problem.best ? 1.0 : 0.0);
-    regret.push_back(1.0 - RewardOf(problem, ActionOf(episode)));
+    const BanditProblem& problem = GetProblem(FindTask(record.task_P, episode));
+    best.push_back(GetAction(episode) == problem.best ? 1.0 : 0.0);
+    regret.push_back(1.0 - ActionReward(problem, GetAction(episode)));
   }
   metrics->emplace_back("bandit/best_action", Mean(best));
   metrics->emplace_back("bandit/regret", Mean(regret));

@@ -13,7 +13,8 @@
 
 namespace reprise::rl {
 
-// The contextual bandit: an episode is one choice among the actions of a problem. The warm-up learns the best actions.
+// The contextual bandit: an episode is one choice among the actions of a problem. The SFT phase learns the best
+// actions.
 class BanditWorkload : public Workload {
  public:
   // What `run` refers to, and `policy`, must outlive this.

@@ -74,7 +74,7 @@ absl::Status Prepare(const Config& config, RunUse, RunParts* parts) {
 
 absl::StatusOr<FlatLayout> ParametersOf(const Config& config) {
   ASSIGN_OR_RETURN(const CategoricalShape shape, ShapeOf(config));
-  return LayoutOf(shape);
+  return MakeCategoricalLayout(shape);
 }
 
 absl::Status ExportWeights(const Config& config, absl::Span<const float> weights, FileSystem& files,

@@ -107,7 +107,7 @@ void CountEpisode(const EpisodeRecord& episode, const EpisodeCheck& check, bool 
   ++counts->by_quality[std::string(MaskingQualityName(check.quality))];
   const CompletionEpisode& completion = CompletionOf(episode);
   for (const TurnRecord& turn : completion.turn_K) {
-    counts->confidences.push_back(grid_navigation::ConfidenceOf(turn.check->method));
+    counts->confidences.push_back(grid_navigation::MaskConfidence(turn.check->method));
   }
   const bool is_right = HasAnswered(completion) && completion.turn_K.back().reply->reward > 0;
   counts->answered += HasAnswered(completion) ? 1 : 0;
@@ -123,7 +123,7 @@ Metrics ActionMetrics(const StepRecord& record, int64_t group_size, bool drops_i
   Counts counts;
   int64_t valid_of_group = 0;
   for (size_t n = 0; n < record.episode_N.size(); ++n) {
-    const std::optional<EpisodeCheck> check = CheckOf(CompletionOf(record.episode_N[n]));
+    const std::optional<EpisodeCheck> check = SummarizeChecks(CompletionOf(record.episode_N[n]));
     if (!check) return {};
     CountEpisode(record.episode_N[n], *check, drops_invalid, &counts);
     valid_of_group += check->is_valid() ? 1 : 0;

@@ -18,7 +18,7 @@
 
 namespace reprise::rl {
 
-absl::StatusOr<std::unique_ptr<CompletionsWorkload>> CompletionsWorkload::Create(CompletionsParts parts) {
+absl::StatusOr<std::unique_ptr<CompletionsWorkload>> CompletionsWorkload::Create(CompletionsDeps parts) {
   std::vector<TaskRecord> held_out;
   if (parts.config.evaluation.every > 0) {
     ASSIGN_OR_RETURN(held_out, AgreeOk(parts.comm, HeldOutTasks(parts.config, parts.held_out, parts.tokenizer,
@@ -27,11 +27,12 @@ absl::StatusOr<std::unique_ptr<CompletionsWorkload>> CompletionsWorkload::Create
   return std::unique_ptr<CompletionsWorkload>(new CompletionsWorkload(std::move(parts), std::move(held_out)));
 }
 
-CompletionsWorkload::CompletionsWorkload(CompletionsParts parts, std::vector<TaskRecord> held_out)
+CompletionsWorkload::CompletionsWorkload(CompletionsDeps parts, std::vector<TaskRecord> held_out)
     : parts_(std::move(parts)),
       schema_(CompletionSchema(parts_.form)),
-      checks_(ChecksActions(parts_.config.environment) ? std::optional(ActionCheckOptionsOf(parts_.config.environment))
-                                                       : std::nullopt),
+      checks_(ChecksActions(parts_.config.environment)
+                  ? std::optional(MakeActionCheckOptions(parts_.config.environment))
+                  : std::nullopt),
       held_out_(std::move(held_out)) {}
 
 absl::StatusOr<StepEpisodes> CompletionsWorkload::Draw(const StepPart& part) {
@@ -48,7 +49,7 @@ absl::StatusOr<StepEpisodes> CompletionsWorkload::Draw(const StepPart& part) {
       CheckActions(parts_.tokenizer, parts_.rewards.rules, *checks_, &episode);
   }
   for (const EpisodeRecord& episode : result.episode_N) {
-    const CompletionTask& task = CompletionOf(TaskOf(result.task_P, episode));
+    const CompletionTask& task = CompletionOf(FindTask(result.task_P, episode));
     result.num_tokens += static_cast<int64_t>(task.tokens.size() + CompletionOf(episode).tokens.size());
   }
   return result;
@@ -60,7 +61,7 @@ absl::Status CompletionsWorkload::Reward(absl::Span<const TaskRecord> task_P, ab
 
 absl::StatusOr<std::vector<double>> CompletionsWorkload::PromptBaselines(const PromptBaselineRequest& request,
                                                                          const std::vector<TaskRecord>& task_P) {
-  models::GenerateOptions options = GenerateOptionsOf(parts_.config, parts_.tokenizer, parts_.rewards.rules);
+  models::GenerateOptions options = MakeGenerateOptions(parts_.config, parts_.tokenizer, parts_.rewards.rules);
   options.step = static_cast<uint64_t>(request.step);
   return rl::PromptBaselines({request.policy, parts_.tokenizer, parts_.turns, options, parts_.rewards, parts_.pool},
                              task_P, request.algorithm.advantage, request.algorithm.optimal);
@@ -78,8 +79,8 @@ absl::StatusOr<Metrics> CompletionsWorkload::Evaluate(int64_t step, int64_t repo
                    rl::Evaluate({parts_.model, parts_.tokenizer, parts_.rewards, parts_.evaluation_turns, parts_.comm,
                                  parts_.pool, all == nullptr ? nullptr : &stored},
                                 held_out_,
-                                EvaluationOptionsOf(parts_.config, parts_.tokenizer, parts_.evaluation_turns.rules,
-                                                    step, parts_.comm.size())));
+                                MakeEvaluationOptions(parts_.config, parts_.tokenizer, parts_.evaluation_turns.rules,
+                                                      step, parts_.comm.size())));
   for (EvaluationReply& reply : evaluation.replies) {
     reply.on_start = on_start;
     replies_.push_back(std::move(reply));
@@ -88,7 +89,7 @@ absl::StatusOr<Metrics> CompletionsWorkload::Evaluate(int64_t step, int64_t repo
 }
 
 std::vector<StreamTable> CompletionsWorkload::EncodeStep(StepRecord part) {
-  EvaluationRepliesOf(part) = std::exchange(replies_, {});
+  GetEvaluationReplies(part) = std::exchange(replies_, {});
   return CompletionTables(part, parts_.form);
 }
 

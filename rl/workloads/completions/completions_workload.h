@@ -25,7 +25,7 @@
 namespace reprise::rl {
 
 // All references must outlive the workload.
-struct CompletionsParts {
+struct CompletionsDeps {
   const Config& config;  // checked (CheckConfig)
   DecoderPolicy& policy;
   models::Model& model;  // that of the policy, refreshed; training changes its weights
@@ -36,14 +36,14 @@ struct CompletionsParts {
   ThreadPool& pool;
   RecordForm form;                        // of the run's records
   RewardOptions rewards;                  // of training
-  TurnParts turns, evaluation_turns;      // how multi-turn episodes of training and of evaluations are played
+  TurnDeps turns, evaluation_turns;       // how multi-turn episodes of training and of evaluations are played
   std::unique_ptr<EpisodeSource> source;  // of the run's steps
 };
 
 class CompletionsWorkload : public Workload {
  public:
   // Collective. Errors of HeldOutTasks, where there are evaluations.
-  static absl::StatusOr<std::unique_ptr<CompletionsWorkload>> Create(CompletionsParts parts);
+  static absl::StatusOr<std::unique_ptr<CompletionsWorkload>> Create(CompletionsDeps parts);
 
   Policy& policy() override { return parts_.policy; }
   const RewardColumns& rewards() const override { return parts_.rewards.columns; }
@@ -63,9 +63,9 @@ class CompletionsWorkload : public Workload {
   NamedCounts execution_counts() const override { return {{"refills", parts_.source->refills()}}; }
 
  private:
-  CompletionsWorkload(CompletionsParts parts, std::vector<TaskRecord> held_out);
+  CompletionsWorkload(CompletionsDeps parts, std::vector<TaskRecord> held_out);
 
-  const CompletionsParts parts_;
+  const CompletionsDeps parts_;
   const RecordSchema schema_;
   const std::optional<ActionCheckOptions> checks_;  // nullopt: actions are not checked
   const std::vector<TaskRecord> held_out_;

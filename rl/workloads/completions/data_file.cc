@@ -42,13 +42,13 @@ absl::StatusOr<std::vector<std::string>> PromptsAsRead(const RolloutConfig& roll
 
 // Returns what compares with answers, or learns them; empty: nothing does.
 absl::StatusOr<std::string> ReaderOfAnswers(const Config& config, bool trains) {
-  ASSIGN_OR_RETURN(const RewardChoice rewards, RewardsOf(config.algorithm));
+  ASSIGN_OR_RETURN(const RewardChoice rewards, ParseRewardChoice(config.algorithm));
   for (const std::string& function : rewards.functions) {
     if (function != kEnvironmentReward && function != kProcessReward) {
       return absl::StrCat("algorithm.reward ", function, " compares with it");
     }
   }
-  return trains && config.warm_up.steps > 0 ? "the warm-up learns it (warm_up.steps)" : "";
+  return trains && config.sft.steps > 0 ? "the SFT phase learns it (sft.steps)" : "";
 }
 
 absl::Status CheckAnswers(const Config& config, const std::string& path, bool trains,
@@ -65,7 +65,7 @@ absl::Status CheckAnswers(const Config& config, const std::string& path, bool tr
 
 absl::Status HoldOut(const Config& config, const models::Tokenizer& tokenizer, DataFile* data) {
   const double share = config.evaluation.held_out_share;
-  ASSIGN_OR_RETURN(const Split split, SplitOf(config, tokenizer, data->problems));
+  ASSIGN_OR_RETURN(const Split split, SplitProblems(config, tokenizer, data->problems));
   if (split.training.empty() || split.held_out.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("evaluation.held_out_share ", share, " of ", config.data.path, " leaves no problem ",
@@ -97,8 +97,8 @@ absl::Status CompareFiles(const Config& config, const models::Tokenizer& tokeniz
 
 }  // namespace
 
-absl::StatusOr<Split> SplitOf(const Config& config, const models::Tokenizer& tokenizer,
-                              const std::vector<data::Task>& problems) {
+absl::StatusOr<Split> SplitProblems(const Config& config, const models::Tokenizer& tokenizer,
+                                    const std::vector<data::Task>& problems) {
   ASSIGN_OR_RETURN(const std::vector<std::string> prompts,
                    PromptsAsRead(config.rollout, tokenizer, problems, config.data.path));
   return SplitByForm(prompts, static_cast<uint64_t>(config.evaluation.split_seed), config.evaluation.held_out_share);

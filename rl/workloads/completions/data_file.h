@@ -29,14 +29,14 @@ struct DataFile {
 };
 
 // Reads the files. Errors: those of the files, and of data::ParseTaskLines; DataLoss for a problem without an answer
-// that a reward, or the warm-up, reads; InvalidArgument for a share that leaves one side empty and, naming file and
+// that a reward, or the SFT phase, reads; InvalidArgument for a share that leaves one side empty and, naming file and
 // line, for a prompt that has no tokens where prompts are compared.
 absl::StatusOr<DataFile> ReadDataFile(const Config& config, const models::Tokenizer& tokenizer);
 
 // Returns the indices of the problems of data.path on both sides of evaluation.held_out_share (SplitByForm of
 // PromptAsRead). InvalidArgument, naming file and line, for a prompt that has no tokens. Pure.
-absl::StatusOr<Split> SplitOf(const Config& config, const models::Tokenizer& tokenizer,
-                              const std::vector<data::Task>& problems);
+absl::StatusOr<Split> SplitProblems(const Config& config, const models::Tokenizer& tokenizer,
+                                    const std::vector<data::Task>& problems);
 
 }  // namespace reprise::rl
 

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int64_t kFewestAsciiTokens = 128, kMostAsciiTokens = 256;
 
-absl::StatusOr<std::vector<std::string>> WordsOf(const ModelConfig& model) {
+absl::StatusOr<std::vector<std::string>> ReadWords(const ModelConfig& model) {
   ASSIGN_OR_RETURN(std::vector<std::string> words, config::TextListOf("model.words", model.words));
   std::set<absl::string_view> known;
   for (const std::string& word : words) {
@@ -74,7 +74,7 @@ constexpr ShapeKey kShapeKeys[] = {
 absl::Status CheckShapeKeys(const ModelConfig& model, const config::Origins& origins) {
   if (model.path.empty()) return absl::OkStatus();
   const models::DecoderConfig given = FromScratchDecoder(model);
-  ASSIGN_OR_RETURN(const models::DecoderConfig stored, DecoderOf(model));
+  ASSIGN_OR_RETURN(const models::DecoderConfig stored, ReadDecoderConfig(model));
   for (const ShapeKey& key : kShapeKeys) {
     const std::string name = absl::StrCat("model.", key.name);
     if (!origins.contains(name) || key.of(given) == key.of(stored)) continue;
@@ -85,7 +85,7 @@ absl::Status CheckShapeKeys(const ModelConfig& model, const config::Origins& ori
   return absl::OkStatus();
 }
 
-absl::StatusOr<models::DecoderConfig> DecoderOf(const ModelConfig& model) {
+absl::StatusOr<models::DecoderConfig> ReadDecoderConfig(const ModelConfig& model) {
   if (model.path.empty()) return FromScratchDecoder(model);
   RETURN_IF_ERROR(OfPath(
       RequirePath(PosixFileSystem().Stat(model.path).status(), model.path, HubKind::kModel, "a model's directory")));
@@ -97,8 +97,8 @@ absl::StatusOr<models::DecoderConfig> DecoderOf(const ModelConfig& model) {
   return decoder;
 }
 
-absl::StatusOr<models::DecoderConfig> TrainedDecoderOf(const Config& config) {
-  ASSIGN_OR_RETURN(models::DecoderConfig decoder, DecoderOf(config.model));
+absl::StatusOr<models::DecoderConfig> ReadTrainedDecoderConfig(const Config& config) {
+  ASSIGN_OR_RETURN(models::DecoderConfig decoder, ReadDecoderConfig(config.model));
   ASSIGN_OR_RETURN(decoder.value_model, ValueModelOf(config.algorithm));
   if (config.lora.r == 0) return decoder;
   decoder.lora = AdaptersOf(config.lora);
@@ -106,9 +106,9 @@ absl::StatusOr<models::DecoderConfig> TrainedDecoderOf(const Config& config) {
   return decoder;
 }
 
-absl::StatusOr<models::Tokenizer> TokenizerOf(const ModelConfig& model) {
+absl::StatusOr<models::Tokenizer> LoadTokenizer(const ModelConfig& model) {
   if (!model.path.empty()) return models::Tokenizer::FromDirectory(model.path);
-  ASSIGN_OR_RETURN(const std::vector<std::string> words, WordsOf(model));
+  ASSIGN_OR_RETURN(const std::vector<std::string> words, ReadWords(model));
   const int64_t num_words = static_cast<int64_t>(words.size()), num_bytes = model.vocab_size - num_words;
   if (num_bytes < kFewestAsciiTokens || num_bytes > kMostAsciiTokens) {
     return absl::InvalidArgumentError(

@@ -25,19 +25,19 @@ inline constexpr int64_t kMostModelTaskBytes = int64_t{1} << 24;
 
 // Returns the configuration of the decoder that the run trains: config.json of model.path, or the shape in [model]
 // where that is empty; with router_aux_loss_coef from the configuration unless it is -1. Errors are those of the file.
-absl::StatusOr<models::DecoderConfig> DecoderOf(const ModelConfig& model);
+absl::StatusOr<models::DecoderConfig> ReadDecoderConfig(const ModelConfig& model);
 
 // Returns the same with the adapters and the value function that the run trains; the run's layout is made from it.
-// Errors of DecoderOf and of AlgorithmOf; InvalidArgument where the model cannot have these adapters.
-absl::StatusOr<models::DecoderConfig> TrainedDecoderOf(const Config& config);
+// Errors of ReadDecoderConfig and of AlgorithmOf; InvalidArgument where the model cannot have these adapters.
+absl::StatusOr<models::DecoderConfig> ReadTrainedDecoderConfig(const Config& config);
 
 // InvalidArgument for the first key of the shape in [model] that the user has set to another value than config.json of
-// model.path has: nothing reads it. Errors of DecoderOf. Ok where model.path is empty.
+// model.path has: nothing reads it. Errors of ReadDecoderConfig. Ok where model.path is empty.
 absl::Status CheckShapeKeys(const ModelConfig& model, const config::Origins& origins);
 
 // Returns the tokenizer in the model's directory, or that of models from scratch. InvalidArgument for a vocabulary size
 // that the latter cannot have; else errors of the files.
-absl::StatusOr<models::Tokenizer> TokenizerOf(const ModelConfig& model);
+absl::StatusOr<models::Tokenizer> LoadTokenizer(const ModelConfig& model);
 
 // Returns the files on which the model depends, and what says on what it was trained (kModelTaskFile), with their
 // digests, sorted by name; none where model.path is empty. Reads all of them, piece by piece.

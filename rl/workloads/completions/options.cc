@@ -10,8 +10,8 @@
 
 namespace reprise::rl {
 
-absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, const std::vector<int32_t>& end_tokens) {
-  ASSIGN_OR_RETURN(const RewardChoice choice, RewardsOf(config.algorithm));
+absl::StatusOr<RewardOptions> MakeRewardOptions(const Config& config, const std::vector<int32_t>& end_tokens) {
+  ASSIGN_OR_RETURN(const RewardChoice choice, ParseRewardChoice(config.algorithm));
   RewardOptions options;
   for (const std::string& name : choice.functions) {
     if (name == kEnvironmentReward || name == kProcessReward) {
@@ -34,12 +34,12 @@ absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, const std::v
   options.missing_eos_penalty = config.algorithm.missing_eos_penalty;
   options.turn_reward = config.environment.turn_reward;
   options.correct_reward = config.evaluation.correct_reward;
-  ASSIGN_OR_RETURN(options.rules, TurnRulesOf(config, end_tokens));
+  ASSIGN_OR_RETURN(options.rules, MakeTurnRules(config, end_tokens));
   return options;
 }
 
-models::GenerateOptions GenerateOptionsOf(const Config& config, const models::Tokenizer& tokenizer,
-                                          const TurnRules& rules) {
+models::GenerateOptions MakeGenerateOptions(const Config& config, const models::Tokenizer& tokenizer,
+                                            const TurnRules& rules) {
   models::GenerateOptions options;
   options.num_generations = config.rollout.num_generations;
   options.max_completion_length = config.rollout.max_completion_length;
@@ -63,9 +63,9 @@ models::GenerateOptions GenerateOptionsOf(const Config& config, const models::To
   return options;
 }
 
-models::GenerateOptions EvaluationOptionsOf(const Config& config, const models::Tokenizer& tokenizer,
-                                            const TurnRules& rules, int64_t step, int ranks) {
-  models::GenerateOptions options = GenerateOptionsOf(config, tokenizer, rules);
+models::GenerateOptions MakeEvaluationOptions(const Config& config, const models::Tokenizer& tokenizer,
+                                              const TurnRules& rules, int64_t step, int ranks) {
+  models::GenerateOptions options = MakeGenerateOptions(config, tokenizer, rules);
   options.num_generations = config.evaluation.num_generations;
   options.purpose = Purpose::kEvaluationSampling;
   options.drops = false;

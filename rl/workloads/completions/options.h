@@ -16,18 +16,18 @@
 namespace reprise::rl {
 
 // InvalidArgument for an unknown name.
-absl::StatusOr<RewardOptions> RewardOptionsOf(const Config& config, const std::vector<int32_t>& end_tokens);
+absl::StatusOr<RewardOptions> MakeRewardOptions(const Config& config, const std::vector<int32_t>& end_tokens);
 
 // Returns how completions of training steps are sampled, with `step` 0. The tokenizer must outlive the result, which
 // calls it where `rules` have stops.
-models::GenerateOptions GenerateOptionsOf(const Config& config, const models::Tokenizer& tokenizer,
-                                          const TurnRules& rules);
+models::GenerateOptions MakeGenerateOptions(const Config& config, const models::Tokenizer& tokenizer,
+                                            const TurnRules& rules);
 
 // Returns how completions of an evaluation after training step `step` are sampled, on one of `ranks` ranks: as in
-// training (GenerateOptionsOf), but with random draws of their own, and no more completions at a time than in a
+// training (MakeGenerateOptions), but with random draws of their own, and no more completions at a time than in a
 // training step.
-models::GenerateOptions EvaluationOptionsOf(const Config& config, const models::Tokenizer& tokenizer,
-                                            const TurnRules& rules, int64_t step, int ranks);
+models::GenerateOptions MakeEvaluationOptions(const Config& config, const models::Tokenizer& tokenizer,
+                                              const TurnRules& rules, int64_t step, int ranks);
 
 }  // namespace reprise::rl
 

@@ -40,8 +40,8 @@ absl::Status CheckTokenizer(const models::Tokenizer& tokenizer, const models::De
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<int32_t>> EndTokensOf(const Config& config, const models::DecoderConfig& decoder,
-                                                 const models::Tokenizer& tokenizer) {
+absl::StatusOr<std::vector<int32_t>> FindEndTokens(const Config& config, const models::DecoderConfig& decoder,
+                                                   const models::Tokenizer& tokenizer) {
   ASSIGN_OR_RETURN(std::vector<int32_t> tokens, models::EndTokens(config.model.path, decoder, tokenizer));
   if (!tokens.empty()) return tokens;
   return absl::InvalidArgumentError(
@@ -49,9 +49,9 @@ absl::StatusOr<std::vector<int32_t>> EndTokensOf(const Config& config, const mod
       "generation_config.json, or eos_token in its tokenizer_config.json");
 }
 
-absl::StatusOr<TurnRules> RulesOf(const Config& config, const models::DecoderConfig& decoder,
-                                  const std::vector<int32_t>& end_tokens) {
-  ASSIGN_OR_RETURN(TurnRules rules, TurnRulesOf(config, end_tokens));
+absl::StatusOr<TurnRules> MakeCheckedTurnRules(const Config& config, const models::DecoderConfig& decoder,
+                                               const std::vector<int32_t>& end_tokens) {
+  ASSIGN_OR_RETURN(TurnRules rules, MakeTurnRules(config, end_tokens));
   for (const int32_t token : rules.end_tokens) {
     if (token < decoder.vocab_size) continue;
     return absl::InvalidArgumentError(absl::StrCat("rollout.stop_token_ids: ", token, " is not among the model's ",
@@ -107,8 +107,8 @@ absl::Status CheckTasks(const Config& config, const std::vector<data::Task>& pro
   };
   ASSIGN_OR_RETURN(const std::vector<TaskRecord> tasks, check(Phase::kTraining, config.rollout.prompts_per_step));
   RETURN_IF_ERROR(WarnOfAnswers(config, tasks, tokenizer, warnings));
-  if (config.warm_up.steps == 0) return absl::OkStatus();
-  return check(Phase::kWarmUp, config.warm_up.prompts_per_step).status();
+  if (config.sft.steps == 0) return absl::OkStatus();
+  return check(Phase::kSft, config.sft.prompts_per_step).status();
 }
 
 // Returns a warning about a term of the loss that comes from the checkpoint and is not in the configuration; empty:
@@ -126,7 +126,7 @@ absl::StatusOr<std::string> BroughtByModel(const ModelConfig& model, const model
 }
 
 // Checks the answers of a file: the policy can never write an answer that the tokenizer cannot encode, and its reward
-// would always be 0. A warm-up checks the answers that it learns itself.
+// would always be 0. An SFT phase checks the answers that it learns itself.
 absl::Status CheckAnswers(const Config& config, const std::vector<data::Task>& problems, const std::string& path,
                           const models::Tokenizer& tokenizer) {
   if (!absl::StrContains(config.algorithm.reward, "_match")) return absl::OkStatus();
@@ -164,15 +164,15 @@ absl::Status CheckProblems(const Config& config, RunUse use, const DataFile& dat
 
 absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* parts) {
   auto prepared = std::make_unique<PreparedCompletions>();
-  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, TrainedDecoderOf(config));
-  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, ReadTrainedDecoderConfig(config));
+  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, LoadTokenizer(config.model));
   RETURN_IF_ERROR(CheckTokenizer(tokenizer, decoder));
-  ASSIGN_OR_RETURN(prepared->end_tokens, EndTokensOf(config, decoder, tokenizer));
+  ASSIGN_OR_RETURN(prepared->end_tokens, FindEndTokens(config, decoder, tokenizer));
   ASSIGN_OR_RETURN(DataFile data, ReadDataFile(config, tokenizer));
   RETURN_IF_ERROR(CheckProblems(config, use, data, tokenizer, decoder, &parts->warnings));
   prepared->process_client = MakeProcessClient(config);
   ASSIGN_OR_RETURN(prepared->environment, MakeEnvironment(config, prepared->process_client));
-  ASSIGN_OR_RETURN(const TurnRules rules, RulesOf(config, decoder, prepared->end_tokens));
+  ASSIGN_OR_RETURN(const TurnRules rules, MakeCheckedTurnRules(config, decoder, prepared->end_tokens));
   RETURN_IF_ERROR(CheckRefusal(config, tokenizer));
   if (const absl::Status fits = models::RequireMemory(decoder, /*training=*/true); !fits.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(fits.message(), " ([model], model.path)"));
@@ -190,23 +190,23 @@ absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* part
   parts->external_files.insert(parts->external_files.end(), data.files.begin(), data.files.end());
   prepared->model->Refresh(*parts->pool);
   prepared->decoder_policy =
-      std::make_unique<DecoderPolicy>(*prepared->model, GenerateOptionsOf(config, *prepared->tokenizer, rules));
+      std::make_unique<DecoderPolicy>(*prepared->model, MakeGenerateOptions(config, *prepared->tokenizer, rules));
   parts->workload = std::move(prepared);
   return absl::OkStatus();
 }
 
-RecordSchema CompletionSchemaOf(const Config& config) { return CompletionSchema(FormOf(config)); }
+RecordSchema MakeCompletionSchema(const Config& config) { return CompletionSchema(MakeRecordForm(config)); }
 
-absl::StatusOr<FlatLayout> CompletionLayoutOf(const Config& config) {
-  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, TrainedDecoderOf(config));
+absl::StatusOr<FlatLayout> MakeCompletionLayout(const Config& config) {
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, ReadTrainedDecoderConfig(config));
   RETURN_IF_ERROR(models::ValidateDecoderConfig(decoder));
   return models::MakeDecoderLayout(decoder);
 }
 
 absl::Status ExportCompletions(const Config& config, absl::Span<const float> weights, FileSystem& files,
                                const std::string& directory) {
-  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, TrainedDecoderOf(config));
-  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, ReadTrainedDecoderConfig(config));
+  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, LoadTokenizer(config.model));
   ASSIGN_OR_RETURN(const std::string chat_template, models::ReadChatTemplate(config.model.path));
   ASSIGN_OR_RETURN(const std::string generation_config, models::ReadGenerationConfig(config.model.path));
   ASSIGN_OR_RETURN(const std::string special_tokens_map, models::ReadSpecialTokensMap(config.model.path));
@@ -216,46 +216,46 @@ absl::Status ExportCompletions(const Config& config, absl::Span<const float> wei
       directory);
 }
 
-PreparedCompletions& CompletionsOf(const RunParts& parts) {
+PreparedCompletions& GetPreparedCompletions(const RunParts& parts) {
   auto* const completions = dynamic_cast<PreparedCompletions*>(parts.workload.get());
   CHECK(completions != nullptr);
   return *completions;
 }
 
-absl::StatusOr<CompletionsParts> PreparedCompletions::PartsOf(const WorkloadRun& run) const {
+absl::StatusOr<CompletionsDeps> PreparedCompletions::MakeDeps(const WorkloadRun& run) const {
   const Config& config = run.config;
   const models::DecoderConfig& decoder = model->config();
-  const RecordForm form = FormOf(config);
-  ASSIGN_OR_RETURN(RewardOptions rewards, RewardOptionsOf(config, end_tokens));
-  ASSIGN_OR_RETURN(TurnParts turns, TurnPartsOf(config, environment.get(), process(), end_tokens));
-  TurnParts evaluation_turns = turns;
+  const RecordForm form = MakeRecordForm(config);
+  ASSIGN_OR_RETURN(RewardOptions rewards, MakeRewardOptions(config, end_tokens));
+  ASSIGN_OR_RETURN(TurnDeps turns, MakeTurnDeps(config, environment.get(), process(), end_tokens));
+  TurnDeps evaluation_turns = turns;
   evaluation_turns.purpose = Purpose::kEvaluationTask;
   std::unique_ptr<EpisodeSource> source;
   if (run.records == nullptr || run.continues_live) {
-    source = std::make_unique<LiveSource>(*model, *tokenizer, GenerateOptionsOf(config, *tokenizer, turns.rules),
+    source = std::make_unique<LiveSource>(*model, *tokenizer, MakeGenerateOptions(config, *tokenizer, turns.rules),
                                           run.pool, turns);
   }
   if (run.records != nullptr) {
     source = std::make_unique<ReplaySource>(*run.records, form, decoder, config.rollout.num_generations, *tokenizer,
                                             turns, std::move(source));
   }
-  return CompletionsParts{.config = config,
-                          .policy = *decoder_policy,
-                          .model = *model,
-                          .tokenizer = *tokenizer,
-                          .problems = problems,
-                          .held_out = held_out,
-                          .comm = run.comm,
-                          .pool = run.pool,
-                          .form = form,
-                          .rewards = std::move(rewards),
-                          .turns = std::move(turns),
-                          .evaluation_turns = std::move(evaluation_turns),
-                          .source = std::move(source)};
+  return CompletionsDeps{.config = config,
+                         .policy = *decoder_policy,
+                         .model = *model,
+                         .tokenizer = *tokenizer,
+                         .problems = problems,
+                         .held_out = held_out,
+                         .comm = run.comm,
+                         .pool = run.pool,
+                         .form = form,
+                         .rewards = std::move(rewards),
+                         .turns = std::move(turns),
+                         .evaluation_turns = std::move(evaluation_turns),
+                         .source = std::move(source)};
 }
 
 absl::StatusOr<std::unique_ptr<Workload>> PreparedCompletions::Start(const WorkloadRun& run) {
-  ASSIGN_OR_RETURN(CompletionsParts parts, PartsOf(run));
+  ASSIGN_OR_RETURN(CompletionsDeps parts, MakeDeps(run));
   return CompletionsWorkload::Create(std::move(parts));
 }
 

@@ -25,7 +25,7 @@ namespace reprise::rl {
 class PreparedCompletions : public PreparedWorkload {
  public:
   Policy& policy() const override { return *decoder_policy; }
-  // Errors: those of PartsOf and of CompletionsWorkload::Create.
+  // Errors: those of MakeDeps and of CompletionsWorkload::Create.
   absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override;
   ProcessClient* process() const override { return process_client.get(); }
   // Calls the process once, with the answer of a first problem: checks that it exists and that its replies are valid.
@@ -38,7 +38,7 @@ class PreparedCompletions : public PreparedWorkload {
   absl::Status TakeAdapters(const std::string& directory) override;
 
   // Returns what the workload of a run works with. Errors: those of the configuration's names.
-  absl::StatusOr<CompletionsParts> PartsOf(const WorkloadRun& run) const;
+  absl::StatusOr<CompletionsDeps> MakeDeps(const WorkloadRun& run) const;
 
   Config config;  // of the preparation
   std::unique_ptr<models::Model> model;
@@ -58,18 +58,18 @@ class PreparedCompletions : public PreparedWorkload {
 absl::Status PrepareCompletions(const Config& config, RunUse use, RunParts* parts);
 
 // Describes the records of a run of completions.
-RecordSchema CompletionSchemaOf(const Config& config);
+RecordSchema MakeCompletionSchema(const Config& config);
 
 // Returns the layout of the model that a run trains. InvalidArgument for a shape that no model can have; else errors of
 // the model's files.
-absl::StatusOr<FlatLayout> CompletionLayoutOf(const Config& config);
+absl::StatusOr<FlatLayout> MakeCompletionLayout(const Config& config);
 
 // Writes weights of that layout as a Hugging Face model directory. Errors as above, and those of writing.
 absl::Status ExportCompletions(const Config& config, absl::Span<const float> weights, FileSystem& files,
                                const std::string& directory);
 
 // Returns the completions of a run that has this workload (checked).
-PreparedCompletions& CompletionsOf(const RunParts& parts);
+PreparedCompletions& GetPreparedCompletions(const RunParts& parts);
 
 }  // namespace reprise::rl
 

@@ -50,7 +50,7 @@ absl::StatusOr<MemoryBehaviour> ParseMemoryBehaviour(absl::string_view name) {
   return ParseName<MemoryBehaviour>("behaviour", name, kNames);
 }
 
-MemoryBehaviour BehaviourOf(const MemoryConfig& memory, int stage) {
+MemoryBehaviour StageBehaviour(const MemoryConfig& memory, int stage) {
   const std::string* const names[] = {&memory.stage1_behaviour, &memory.stage2_behaviour, &memory.stage3_behaviour};
   const absl::StatusOr<MemoryBehaviour> behaviour = ParseMemoryBehaviour(*names[stage - 1]);
   CHECK(behaviour.ok());

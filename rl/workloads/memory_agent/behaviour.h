@@ -20,7 +20,7 @@ enum class MemoryBehaviour { kUniform, kPolicy, kGuided, kHeuristic };
 absl::StatusOr<MemoryBehaviour> ParseMemoryBehaviour(absl::string_view name);
 
 // Returns the behaviour of a stage, 1, 2 or 3, in training. memory: checked when it was loaded. Pure.
-MemoryBehaviour BehaviourOf(const MemoryConfig& memory, int stage);
+MemoryBehaviour StageBehaviour(const MemoryConfig& memory, int stage);
 
 // Returns the operations among which the next one of an episode is drawn uniformly, ascending; none where the policy
 // draws it:

@@ -16,7 +16,7 @@ constexpr char kNothingFits[] = "failed: no message fits into the context window
 
 // Returns a clock that stands still but for the operations: of the two readings of each, the second is later by
 // *latency_us.
-std::function<int64_t()> ClockOf(std::shared_ptr<int64_t> latency_us) {
+std::function<int64_t()> MakeClock(std::shared_ptr<int64_t> latency_us) {
   return [latency_us = std::move(latency_us), now = int64_t{0}, is_running = false]() mutable {
     if (is_running) now += *latency_us;
     is_running = !is_running;
@@ -24,16 +24,16 @@ std::function<int64_t()> ClockOf(std::shared_ptr<int64_t> latency_us) {
   };
 }
 
-data::Similarity SimilarityOf(const MemoryConfig& config) {
+data::Similarity ToSimilarity(const MemoryConfig& config) {
   return config.similarity == "cosine" ? data::Similarity::kCosine : data::Similarity::kKeywords;
 }
 
-data::AgentMemory MemoryOf(const MemoryConfig& config, int64_t store_size, std::shared_ptr<int64_t> latency_us) {
+data::AgentMemory MakeAgentMemory(const MemoryConfig& config, int64_t store_size, std::shared_ptr<int64_t> latency_us) {
   data::AgentMemoryOptions options;
-  options.now_us = ClockOf(std::move(latency_us));
+  options.now_us = MakeClock(std::move(latency_us));
   options.buffer.capacity = config.buffer_size;
   options.buffer.context_window = config.context_window;
-  options.similarity = SimilarityOf(config);
+  options.similarity = ToSimilarity(config);
   absl::StatusOr<data::AgentMemory> created =
       data::AgentMemory::Create(std::make_unique<data::InMemoryStore>(store_size), std::move(options));
   CHECK(created.ok());  // the configuration has been checked
@@ -44,7 +44,7 @@ std::string Count(int64_t count, absl::string_view what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
 }
 
-int64_t LengthOf(absl::Span<const data::ContextItem> items) {
+int64_t TotalLength(absl::Span<const data::ContextItem> items) {
   int64_t length = 0;
   for (const data::ContextItem& item : items) length += data::CharactersOf(item.content);
   return length;
@@ -55,9 +55,11 @@ int64_t LengthOf(absl::Span<const data::ContextItem> items) {
 std::string Quoted(absl::string_view text) { return absl::StrCat("\"", text, "\""); }
 
 EpisodeMemory::EpisodeMemory(const MemoryConfig& config, int64_t store_size)
-    : config_(config), latency_us_(std::make_shared<int64_t>(0)), memory_(MemoryOf(config, store_size, latency_us_)) {}
+    : config_(config),
+      latency_us_(std::make_shared<int64_t>(0)),
+      memory_(MakeAgentMemory(config, store_size, latency_us_)) {}
 
-data::Similarity EpisodeMemory::similarity() const { return SimilarityOf(config_); }
+data::Similarity EpisodeMemory::similarity() const { return ToSimilarity(config_); }
 
 int64_t EpisodeMemory::stored() const {
   const absl::StatusOr<int64_t> stored = memory_.store().Size();
@@ -111,7 +113,7 @@ EpisodeMemory::Event EpisodeMemory::Retrieve(absl::string_view query, OperationR
 EpisodeMemory::Event EpisodeMemory::Summarize(OperationResult* result) {
   const std::vector<data::ContextItem> items = memory_.buffer().Context();
   const absl::StatusOr<std::string> summary = memory_.Summary(items);
-  result->input_length = LengthOf(items);
+  result->input_length = TotalLength(items);
   if (!summary.ok()) return {false, kNothingFits};
   result->output_length = data::CharactersOf(*summary);
   ReplaceContext({{.content = *summary}});

@@ -14,7 +14,7 @@ namespace reprise::rl {
 namespace {
 
 // Returns what each operation earns beside its composite reward.
-double ShareOf(const MemoryConfig& memory, const MemoryTask& task, const SimulatedEpisode& episode) {
+double OperationShare(const MemoryConfig& memory, const MemoryTask& task, const SimulatedEpisode& episode) {
   if (const std::optional<FactsAnswer> answer = episode.Answer()) {
     return answer->is_correct() && memory.reward != "agemem" ? memory.answer_reward : 0;
   }
@@ -37,7 +37,7 @@ int64_t EpisodeReport::num_failed() const {
 
 bool EpisodeReport::is_correct() const { return answer ? answer->is_correct() : num_failed() == 0; }
 
-OperationRewardOptions OperationRewardOptionsOf(const MemoryConfig& memory) {
+OperationRewardOptions MakeOperationRewardOptions(const MemoryConfig& memory) {
   return {.mode = memory.reward_mode == "original" ? RewardMode::kOriginal : RewardMode::kClamped,
           .task_weight = memory.task_weight,
           .efficiency_weight = memory.efficiency_weight,
@@ -53,25 +53,25 @@ OperationRewardOptions OperationRewardOptionsOf(const MemoryConfig& memory) {
 
 EpisodeReport ReportEpisode(const MemoryConfig& memory, uint64_t seed, const MemoryTask& task, uint64_t sample,
                             absl::Span<const data::MemoryOperation> operation_T) {
-  const OperationRewardOptions options = OperationRewardOptionsOf(memory);
+  const OperationRewardOptions options = MakeOperationRewardOptions(memory);
   SimulatedEpisode episode(memory, seed, task, sample);
   EpisodeReport report;
   for (const data::MemoryOperation operation : operation_T) {
     DecisionReport& decision = report.decision_T.emplace_back();
     decision.state = episode.StateText();
     decision.result = episode.Act(operation);
-    decision.reward = RewardOf(decision.result, options);
+    decision.reward = ComputeReward(decision.result, options);
     decision.event = episode.event();
   }
   CHECK(episode.is_over());
   const int64_t steps = episode.num_steps();
-  const double share = ShareOf(memory, task, episode);
+  const double share = OperationShare(memory, task, episode);
   report.answer = episode.Answer();
   if (!report.answer) report.recall_bonus = share * static_cast<double>(steps);
   for (DecisionReport& decision : report.decision_T) decision.earned = decision.reward.composite + share;
   report.outcome = episode.Outcome();
   report.outcome_reward =
-      RewardOf(report.outcome, {.context_capacity = memory.context_window, .most_operations = memory.max_rounds});
+      ComputeReward(report.outcome, {.context_capacity = memory.context_window, .most_operations = memory.max_rounds});
   report.has_one_reward = memory.reward == "agemem";
   report.reward = report.has_one_reward ? report.outcome_reward.total
                                         : kernels::TreeSum(report.earned_T()) / static_cast<double>(steps);
@@ -98,7 +98,7 @@ std::string RewardLine(const MemoryTask& task, const EpisodeReport& report) {
 
 }  // namespace
 
-std::string TranscriptOf(const MemoryTask& task, const EpisodeReport& report) {
+std::string FormatTranscript(const MemoryTask& task, const EpisodeReport& report) {
   std::string text =
       absl::StrFormat("stage %d, %d operations, about \"%s\"", task.stage, report.decision_T.size(), task.query());
   if (task.stage == kMemoryStages) absl::StrAppend(&text, "; plan: ", kPlans[task.plan]);

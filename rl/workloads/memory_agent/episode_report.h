@@ -45,7 +45,7 @@ struct EpisodeReport {
   bool is_correct() const;
 };
 
-OperationRewardOptions OperationRewardOptionsOf(const MemoryConfig& memory);
+OperationRewardOptions MakeOperationRewardOptions(const MemoryConfig& memory);
 
 // operation_T: all of the episode, as many as DrawEpisodeLength returns (checked). Pure.
 EpisodeReport ReportEpisode(const MemoryConfig& memory, uint64_t seed, const MemoryTask& task, uint64_t sample,
@@ -53,7 +53,7 @@ EpisodeReport ReportEpisode(const MemoryConfig& memory, uint64_t seed, const Mem
 
 // Returns the report as a text for people: the task, and for each operation its state, what it did, and its reward.
 // Pure.
-std::string TranscriptOf(const MemoryTask& task, const EpisodeReport& report);
+std::string FormatTranscript(const MemoryTask& task, const EpisodeReport& report);
 
 }  // namespace reprise::rl
 

@@ -108,7 +108,7 @@ TEST(TranscriptTest, TellsWhatEachOperationDid) {
   MemoryConfig memory;
   memory.latency_spread = 0;
   const MemoryTask task = TaskOfStage(3);
-  const std::string text = TranscriptOf(task, Report(memory, 3, {kDelete, kAdd, kRetrieve, kSummary}));
+  const std::string text = FormatTranscript(task, Report(memory, 3, {kDelete, kAdd, kRetrieve, kSummary}));
   const std::string query(task.query());
   EXPECT_THAT(text, HasSubstr("about \"" + query + "\"; plan: "));
   EXPECT_THAT(text, HasSubstr("history: ['delete', 'add']\n"));
@@ -118,7 +118,7 @@ TEST(TranscriptTest, TellsWhatEachOperationDid) {
   EXPECT_THAT(text, HasSubstr("succeeded, 400.0 ms, efficiency 0.050"));
   EXPECT_THAT(text, HasSubstr("in which a bonus of 0.167 for what the memory knows at the end is divided equally\n"));
   memory.reward = "agemem";
-  const std::string outcome = TranscriptOf(task, Report(memory, 3, {kDelete, kAdd, kRetrieve, kSummary}));
+  const std::string outcome = FormatTranscript(task, Report(memory, 3, {kDelete, kAdd, kRetrieve, kSummary}));
   EXPECT_THAT(outcome, HasSubstr("  by itself "));
   EXPECT_THAT(outcome, HasSubstr(": a third of answer 1.000, context "));
   EXPECT_THAT(outcome, Not(HasSubstr("bonus")));

@@ -19,9 +19,9 @@ constexpr size_t kThingsOfStory = 6;
 // Of what can happen next, how often it does, relative to the others.
 constexpr int kNew = 4, kMoved = 1, kGone = 2, kTalk = 1;
 
-absl::string_view ThingOf(int32_t thing) { return kThings[thing]; }
+absl::string_view ThingName(int32_t thing) { return kThings[thing]; }
 
-std::string BeginOf(int32_t thing) { return absl::StrCat("The ", ThingOf(thing), " is "); }
+std::string BeginSentence(int32_t thing) { return absl::StrCat("The ", ThingName(thing), " is "); }
 
 // A story as it is being drawn.
 class Story {
@@ -84,22 +84,22 @@ class Story {
 
 }  // namespace
 
-std::string TextOf(const FactMessage& message) {
+std::string FormatMessage(const FactMessage& message) {
   switch (message.kind) {
     case Kind::kPlace:
-      return absl::StrCat(BeginOf(message.thing), kPlaces[static_cast<size_t>(message.place)], ".");
+      return absl::StrCat(BeginSentence(message.thing), kPlaces[static_cast<size_t>(message.place)], ".");
     case Kind::kGone:
-      return absl::StrCat(BeginOf(message.thing), "gone for good.");
+      return absl::StrCat(BeginSentence(message.thing), "gone for good.");
     case Kind::kTalk:
-      return absl::StrCat("Somebody asked for the ", ThingOf(message.thing), ".");
+      return absl::StrCat("Somebody asked for the ", ThingName(message.thing), ".");
     case Kind::kQuestion:
-      return absl::StrCat("Where is the ", ThingOf(message.thing), "?");
+      return absl::StrCat("Where is the ", ThingName(message.thing), "?");
   }
   return "";
 }
 
 std::string PlaceIn(absl::string_view text, int32_t thing) {
-  const std::string begin = BeginOf(thing);
+  const std::string begin = BeginSentence(thing);
   const size_t at = text.rfind(begin);
   if (at == text.npos) return "";
   text.remove_prefix(at + begin.size());

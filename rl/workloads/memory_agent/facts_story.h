@@ -34,7 +34,7 @@ struct FactMessage {
 
 // Returns "The cellar key is in the blue box.", "The cellar key is gone for good.", "Somebody asked for the cellar
 // key." or "Where is the cellar key?". Pure.
-std::string TextOf(const FactMessage& message);
+std::string FormatMessage(const FactMessage& message);
 
 // Returns what the last sentence about the thing's place in a text says, "in the blue box" or "gone for good"; "" if
 // none does. Pure.

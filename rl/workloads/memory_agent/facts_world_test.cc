@@ -70,12 +70,12 @@ TEST(FactsStoryTest, DiffersBetweenPlaces) {
 }
 
 TEST(FactsStoryTest, APlaceIsFoundInTheLastSentenceAboutAThing) {
-  const std::string text = TextOf({Kind::kPlace, 0, 0}) + " | " + TextOf({Kind::kPlace, 1, 2}) + " | " +
-                           TextOf({Kind::kPlace, 0, 3}) + " | " + TextOf({Kind::kTalk, 0});
+  const std::string text = FormatMessage({Kind::kPlace, 0, 0}) + " | " + FormatMessage({Kind::kPlace, 1, 2}) + " | " +
+                           FormatMessage({Kind::kPlace, 0, 3}) + " | " + FormatMessage({Kind::kTalk, 0});
   EXPECT_EQ(PlaceIn(text, 0), kPlaces[3]);
   EXPECT_EQ(PlaceIn(text, 1), kPlaces[2]);
   EXPECT_EQ(PlaceIn(text, 2), "");
-  EXPECT_EQ(PlaceIn(TextOf({Kind::kGone, 2}), 2), "gone for good");
+  EXPECT_EQ(PlaceIn(FormatMessage({Kind::kGone, 2}), 2), "gone for good");
 }
 
 // Plays messages of one's own: the operations, of which the last is at the question.
@@ -146,9 +146,9 @@ TEST(FactsStateTest, HasTheMessageAndWhatIsStoredAboutIt) {
   const std::string end = "; total_steps: " + std::to_string(task.message_T.size()) +
                           "; plan: " + std::string(kPlans[task.plan]) + "; message: ";
   EXPECT_EQ(episode.StateText(),
-            "operation: pending; step: 0" + end + TextOf(task.message_T[0]) + "; known: False; stored: 0");
+            "operation: pending; step: 0" + end + FormatMessage(task.message_T[0]) + "; known: False; stored: 0");
   episode.Act(kAdd);
-  EXPECT_THAT(episode.StateText(), HasSubstr("step: 1" + end + TextOf(task.message_T[1])));
+  EXPECT_THAT(episode.StateText(), HasSubstr("step: 1" + end + FormatMessage(task.message_T[1])));
   EXPECT_THAT(episode.StateText(), HasSubstr("; stored: 1"));
 }
 
@@ -157,8 +157,8 @@ struct Mean {
 };
 
 // Returns the means over tasks of what a rule achieves.
-Mean MeanOf(const MemoryConfig& config,
-            const std::function<MemoryOperation(const MemoryTask&, SimulatedEpisode&)>& rule) {
+Mean ComputeMean(const MemoryConfig& config,
+                 const std::function<MemoryOperation(const MemoryTask&, SimulatedEpisode&)>& rule) {
   constexpr uint64_t kTasks = 1000;
   Mean mean;
   double operations = 0;
@@ -177,14 +177,14 @@ Mean MeanOf(const MemoryConfig& config,
 }
 
 TEST(FactsRulesTest, ARuleThatLooksAtMessagesAndMemoryIsAlwaysRight) {
-  const Mean best = MeanOf(FactsConfig(), BestFactsOperation);
+  const Mean best = ComputeMean(FactsConfig(), BestFactsOperation);
   EXPECT_NEAR(best.accuracy, 1, 1e-9);
   EXPECT_EQ(best.failed, 0);
 }
 
 TEST(FactsRulesTest, UpdatesAndDeletionsAreNeeded) {
   const auto without = [](MemoryOperation operation, MemoryOperation instead) {
-    return MeanOf(FactsConfig(), [=](const MemoryTask& task, const SimulatedEpisode& episode) {
+    return ComputeMean(FactsConfig(), [=](const MemoryTask& task, const SimulatedEpisode& episode) {
       const MemoryOperation best = BestFactsOperation(task, episode);
       return best == operation ? instead : best;
     });
@@ -200,7 +200,7 @@ TEST(FactsStoryTest, TheLongestMessageIsWhatTheConfigurationRequires) {
     for (int32_t place = 0; place < static_cast<int32_t>(std::size(kPlaces)); ++place) {
       for (const auto kind : {FactMessage::Kind::kPlace, FactMessage::Kind::kGone, FactMessage::Kind::kTalk,
                               FactMessage::Kind::kQuestion}) {
-        longest = std::max(longest, TextOf({kind, thing, place}).size());
+        longest = std::max(longest, FormatMessage({kind, thing, place}).size());
       }
     }
   }
@@ -216,26 +216,27 @@ TEST(FactsRulesTest, RulesThatDoNotReadMessagesMissManyAnswers) {
     if (left(e) > kQuestionTurns + kFactsLastTalk) return kAdd;
     return left(e) > kQuestionTurns ? kFilter : kRetrieve;
   };
-  EXPECT_NEAR(MeanOf(FactsConfig(), open_loop).accuracy, 0.47, 0.06);
+  EXPECT_NEAR(ComputeMean(FactsConfig(), open_loop).accuracy, 0.47, 0.06);
   const auto with_known = [&](const MemoryTask& task, const SimulatedEpisode& e) {
     const MemoryOperation operation = open_loop(task, e);
     return operation == kAdd && SaysKnown(e) ? kUpdate : operation;
   };
-  EXPECT_NEAR(MeanOf(FactsConfig(), with_known).accuracy, 0.70, 0.06);
+  EXPECT_NEAR(ComputeMean(FactsConfig(), with_known).accuracy, 0.70, 0.06);
 }
 
 TEST(FactsRulesTest, RulesThatDoNotLookAtMessagesAreMostlyWrong) {
-  const Mean random = MeanOf(FactsConfig(), [](const MemoryTask& task, const SimulatedEpisode& episode) {
+  const Mean random = ComputeMean(FactsConfig(), [](const MemoryTask& task, const SimulatedEpisode& episode) {
     return static_cast<MemoryOperation>(
         DrawBelow(kSeed, Purpose::kTest, {.prompt = task.prompt, .token = episode.operations().size()}, 6));
   });
   EXPECT_NEAR(random.accuracy, 0.08, 0.03);
   EXPECT_GT(random.failed, 0.3);
-  const Mean stores = MeanOf(FactsConfig(), [](const MemoryTask&, const SimulatedEpisode& e) { return e.Solution(); });
+  const Mean stores =
+      ComputeMean(FactsConfig(), [](const MemoryTask&, const SimulatedEpisode& e) { return e.Solution(); });
   EXPECT_NEAR(stores.accuracy, 0.31, 0.05);
   EXPECT_LT(stores.failed, 0.03);
   for (const MemoryOperation operation : {kAdd, kUpdate, kDelete, kRetrieve, kSummary, kFilter}) {
-    EXPECT_LT(MeanOf(FactsConfig(), [=](const auto&, const auto&) { return operation; }).accuracy, 0.05);
+    EXPECT_LT(ComputeMean(FactsConfig(), [=](const auto&, const auto&) { return operation; }).accuracy, 0.05);
   }
 }
 
@@ -250,13 +251,13 @@ TEST(FactsReportTest, EveryOperationEarnsTheAnswer) {
   EXPECT_EQ(right.recall_bonus, 0);
   EXPECT_EQ(right.outcome.answer, 1.0);
   EXPECT_TRUE(right.is_correct());
-  EXPECT_THAT(TranscriptOf(task, right), HasSubstr("  asked    " + TextOf(task.message_T.back()) + "\n  answered " +
-                                                   right.answer->expected + ": correct\n"));
+  EXPECT_THAT(FormatTranscript(task, right), HasSubstr("  asked    " + FormatMessage(task.message_T.back()) +
+                                                       "\n  answered " + right.answer->expected + ": correct\n"));
   const EpisodeReport wrong =
       ReportEpisode(config, kSeed, task, 0, std::vector<MemoryOperation>(task.message_T.size(), kRetrieve));
   for (const DecisionReport& decision : wrong.decision_T) EXPECT_EQ(decision.earned, decision.reward.composite);
   EXPECT_EQ(wrong.outcome.answer, std::nullopt);
-  EXPECT_THAT(TranscriptOf(task, wrong), HasSubstr("  answered nothing: wrong, it is " + wrong.answer->expected));
+  EXPECT_THAT(FormatTranscript(task, wrong), HasSubstr("  answered nothing: wrong, it is " + wrong.answer->expected));
 }
 
 // What the agent reads at the question says nothing of the answer, whatever it did before. Its short-term memory has
@@ -270,7 +271,7 @@ RC_GTEST_PROP(FactsWorldProperty, AtTheQuestionTheAnswerIsOnlyWhereItWasRetrieve
     const FactMessage& message = task.message_T[episode.operations().size()];
     if (message.kind == Kind::kQuestion) {
       const std::string state = episode.StateText();
-      RC_ASSERT(state.find("; message: " + TextOf(message) + "; known: ") != state.npos);
+      RC_ASSERT(state.find("; message: " + FormatMessage(message) + "; known: ") != state.npos);
       for (const absl::string_view place : kPlaces) RC_ASSERT(state.find(std::string(place)) == state.npos);
       if (only_stores) RC_ASSERT(episode.Answer()->answered == "");
     }

@@ -54,7 +54,7 @@ void AddMemoryMetrics(const Config& config, const StepRecord& record, Metrics* m
   std::array<int64_t, data::kMemoryOperationCount> chosen = {};
   int64_t failed = 0, answered = 0;
   for (const EpisodeRecord& episode : record.episode_N) {
-    const EpisodeReport report = ReportOf(config, TaskOf(record.task_P, episode), episode);
+    const EpisodeReport report = RebuildReport(config, FindTask(record.task_P, episode), episode);
     for (const DecisionReport& decision : report.decision_T) {
       task.push_back(decision.reward.task);
       efficiency.push_back(decision.reward.efficiency);

@@ -112,13 +112,13 @@ void AnswerColumns(auto&& row, auto& answer) {
 }
 
 int StageOf(const Config& config, Phase phase, int64_t step) {
-  return phase == Phase::kWarmUp ? kMemoryStages : StageOfStep(config.memory, step);
+  return phase == Phase::kSft ? kMemoryStages : StageOfStep(config.memory, step);
 }
 
-uint64_t SeedOf(const Config& config) { return static_cast<uint64_t>(config.run.seed); }
+uint64_t RunSeed(const Config& config) { return static_cast<uint64_t>(config.run.seed); }
 
 MemoryTask TaskAt(const Config& config, Phase phase, int64_t step, int64_t prompt) {
-  return DrawMemoryTask(SeedOf(config), TaskPurpose(phase), StageOf(config, phase, step), static_cast<uint64_t>(step),
+  return DrawMemoryTask(RunSeed(config), TaskPurpose(phase), StageOf(config, phase, step), static_cast<uint64_t>(step),
                         static_cast<uint64_t>(prompt), HasFacts(config.memory));
 }
 
@@ -162,13 +162,13 @@ bool CanFollow(const std::vector<MemoryOperation>& choices, MemoryOperation oper
 // Checks an episode and its decisions, and moves both readers behind them.
 absl::Status CheckEpisode(const Config& config, const MemoryTask& place, int64_t sample, size_t rewards,
                           RowReader* episodes, RowReader* decisions) {
-  // The solutions of the warm-up are not drawn.
+  // The solutions of the SFT phase are not drawn.
   const MemoryBehaviour behaviour =
-      place.purpose == Purpose::kWarmUpTask ? MemoryBehaviour::kPolicy : BehaviourOf(config.memory, place.stage);
+      place.purpose == Purpose::kSftTask ? MemoryBehaviour::kPolicy : StageBehaviour(config.memory, place.stage);
   EpisodeRecord episode;
   int64_t total_steps = 0;
   EpisodeColumns(*episodes, episode, total_steps);
-  if (total_steps != DrawEpisodeLength(SeedOf(config), place, static_cast<uint64_t>(sample))) {
+  if (total_steps != DrawEpisodeLength(RunSeed(config), place, static_cast<uint64_t>(sample))) {
     return episodes->Broken("it has another number of operations than its place gives it");
   }
   const absl::string_view fault = FaultOfOperations(episode, sample, static_cast<size_t>(total_steps), rewards);
@@ -179,7 +179,7 @@ absl::Status CheckEpisode(const Config& config, const MemoryTask& place, int64_t
   }
   std::vector<MemoryOperation> operation_T;
   for (int64_t turn = 0; turn < total_steps; ++turn, decisions->Next()) {
-    if (!IsOf(*decisions, episode.prompt, sample)) return episodes->Broken("it lacks an operation");
+    if (!IsRowForEpisode(*decisions, episode.prompt, sample)) return episodes->Broken("it lacks an operation");
     DecisionRow decision;
     DecisionColumns(*decisions, decision);
     const absl::string_view wrong = FaultOfDecision(decision, turn);
@@ -195,7 +195,7 @@ absl::Status CheckEpisode(const Config& config, const MemoryTask& place, int64_t
 
 // Checks the answer of an episode, and moves the reader behind it.
 absl::Status CheckAnswer(int64_t prompt, int64_t sample, const RowReader& episodes, RowReader* answers) {
-  if (!IsOf(*answers, prompt, sample)) return episodes.Broken("it lacks an answer");
+  if (!IsRowForEpisode(*answers, prompt, sample)) return episodes.Broken("it lacks an answer");
   AnswerRow row;
   AnswerColumns(*answers, row);
   RETURN_IF_ERROR(answers->status());
@@ -217,9 +217,9 @@ RecordSchema MemorySchema(const Config& config) {
 }
 
 absl::Status CheckMemoryTables(const Config& config, const StepTables& step) {
-  const bool is_warm_up = step.phase == Phase::kWarmUp;
-  const int64_t prompts = is_warm_up ? config.warm_up.prompts_per_step : config.rollout.prompts_per_step;
-  const int64_t samples = is_warm_up ? 1 : config.rollout.num_generations;
+  const bool is_sft = step.phase == Phase::kSft;
+  const int64_t prompts = is_sft ? config.sft.prompts_per_step : config.rollout.prompts_per_step;
+  const int64_t samples = is_sft ? 1 : config.rollout.num_generations;
   RowReader tasks(step.Find("tasks")), episodes(step.Find("episodes")), decisions(step.Find("decisions")),
       answers(step.Find("answers"));
   for (int64_t prompt = 0; tasks.has_row(); ++prompt, tasks.Next()) {
@@ -238,7 +238,7 @@ absl::Status CheckMemoryTables(const Config& config, const StepTables& step) {
     }
     for (int64_t sample = 0; sample < samples; ++sample, episodes.Next()) {
       if (!episodes.has_row() || episodes.Peek<int64_t>(0) != prompt) return tasks.Broken("it lacks an episode");
-      RETURN_IF_ERROR(CheckEpisode(config, place, sample, is_warm_up ? 0 : 1, &episodes, &decisions));
+      RETURN_IF_ERROR(CheckEpisode(config, place, sample, is_sft ? 0 : 1, &episodes, &decisions));
       if (place.is_about_facts()) RETURN_IF_ERROR(CheckAnswer(prompt, sample, episodes, &answers));
     }
   }
@@ -250,12 +250,12 @@ absl::Status CheckMemoryTables(const Config& config, const StepTables& step) {
 std::vector<StreamTable> MemoryTables(const Config& config, const StepRecord& part) {
   std::vector<StreamTable> tables = EmptyTables(MemoryStreams(config.memory));
   for (const TaskRecord& record : part.task_P) {
-    const MemoryTask& task = MemoryTaskOf(record);
+    const MemoryTask& task = GetMemoryTask(record);
     const int64_t stage = task.stage;
     TaskColumns(RowWriter(part.phase, part.step, tables[0]), record.prompt, stage, task.plan, task.note_S);
   }
   for (const EpisodeRecord& episode : part.episode_N) {
-    const EpisodeReport report = ReportOf(config, TaskOf(part.task_P, episode), episode);
+    const EpisodeReport report = RebuildReport(config, FindTask(part.task_P, episode), episode);
     EpisodeColumns(RowWriter(part.phase, part.step, tables[1]), episode, episode.decisions.count);
     for (size_t t = 0; t < report.decision_T.size(); ++t) {
       const DecisionReport& decision = report.decision_T[t];
@@ -305,13 +305,13 @@ EpisodeRecord MemoryEpisodeRecord(const TaskRecord& task, int64_t sample, absl::
   return episode;
 }
 
-const MemoryTask& MemoryTaskOf(const TaskRecord& task) {
+const MemoryTask& GetMemoryTask(const TaskRecord& task) {
   const auto* const content = std::any_cast<MemoryTask>(&task.content);
   CHECK(content != nullptr);
   return *content;
 }
 
-std::vector<MemoryOperation> OperationsOf(const EpisodeRecord& episode) {
+std::vector<MemoryOperation> GetOperations(const EpisodeRecord& episode) {
   const auto* const content = std::any_cast<TextDecisions>(&episode.content);
   CHECK(content != nullptr);
   std::vector<MemoryOperation> operation_T;
@@ -319,14 +319,14 @@ std::vector<MemoryOperation> OperationsOf(const EpisodeRecord& episode) {
   return operation_T;
 }
 
-EpisodeReport ReportOf(const Config& config, const TaskRecord& task, const EpisodeRecord& episode) {
-  return ReportEpisode(config.memory, SeedOf(config), MemoryTaskOf(task), static_cast<uint64_t>(episode.sample),
-                       OperationsOf(episode));
+EpisodeReport RebuildReport(const Config& config, const TaskRecord& task, const EpisodeRecord& episode) {
+  return ReportEpisode(config.memory, RunSeed(config), GetMemoryTask(task), static_cast<uint64_t>(episode.sample),
+                       GetOperations(episode));
 }
 
-StepRecord MemoryRecordOf(const Config& config, const StepTables& step) {
+StepRecord ReadMemoryRecord(const Config& config, const StepTables& step) {
   StepRecord record;
-  static_cast<StepResults&>(record) = ResultsOf(step);
+  static_cast<StepResults&>(record) = ReadResults(step);
   for (RowReader tasks(step.Find("tasks")); tasks.has_row(); tasks.Next()) {
     record.task_P.push_back(MemoryTaskRecord(config, step.phase, step.step, tasks.Peek<int64_t>(0)));
   }
@@ -336,14 +336,14 @@ StepRecord MemoryRecordOf(const Config& config, const StepTables& step) {
     int64_t total_steps = 0;
     EpisodeColumns(episodes, read, total_steps);
     std::vector<MemoryOperation> operation_T;
-    for (; IsOf(decisions, read.prompt, read.sample); decisions.Next()) {
+    for (; IsRowForEpisode(decisions, read.prompt, read.sample); decisions.Next()) {
       DecisionRow decision;
       DecisionColumns(decisions, decision);
       operation_T.push_back(static_cast<MemoryOperation>(decision.action));
       read.earned_T.push_back(decision.earned);
     }
     EpisodeRecord& episode =
-        record.episode_N.emplace_back(MemoryEpisodeRecord(TaskOf(record.task_P, read), read.sample, operation_T));
+        record.episode_N.emplace_back(MemoryEpisodeRecord(FindTask(record.task_P, read), read.sample, operation_T));
     TakeNumbers(std::move(read), &episode);
   }
   return record;

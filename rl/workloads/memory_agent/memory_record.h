@@ -41,7 +41,7 @@ absl::Status CheckMemoryTables(const Config& config, const StepTables& step);
 // each task must be a MemoryTask, and that of each episode TextDecisions (rl/policy/encoder/text_decisions.h).
 std::vector<StreamTable> MemoryTables(const Config& config, const StepRecord& part);
 
-// Returns the task of a prompt of a step: its stage is that of the step, in the warm-up the third.
+// Returns the task of a prompt of a step: its stage is that of the step, in the SFT phase the third.
 TaskRecord MemoryTaskRecord(const Config& config, Phase phase, int64_t step, int64_t prompt);
 
 // Returns an episode of these operations, without log-probabilities and rewards. token_TS: its states; may be empty
@@ -51,15 +51,15 @@ EpisodeRecord MemoryEpisodeRecord(const TaskRecord& task, int64_t sample,
                                   std::vector<std::vector<int32_t>> token_TS = {});
 
 // Return the content of a record of a memory agent. A record of another workload is a failed check.
-const MemoryTask& MemoryTaskOf(const TaskRecord& task);
-std::vector<data::MemoryOperation> OperationsOf(const EpisodeRecord& episode);
+const MemoryTask& GetMemoryTask(const TaskRecord& task);
+std::vector<data::MemoryOperation> GetOperations(const EpisodeRecord& episode);
 
 // Returns the report of an episode of the record.
-EpisodeReport ReportOf(const Config& config, const TaskRecord& task, const EpisodeRecord& episode);
+EpisodeReport RebuildReport(const Config& config, const TaskRecord& task, const EpisodeRecord& episode);
 
 // Returns the record of a step from its tables, which CheckMemoryTables must have accepted; the episodes' states are
 // left out. The tasks are those of the prompts.
-StepRecord MemoryRecordOf(const Config& config, const StepTables& step);
+StepRecord ReadMemoryRecord(const Config& config, const StepTables& step);
 
 }  // namespace reprise::rl
 

@@ -36,7 +36,7 @@ StepRecord StepOf(const Config& config, int64_t step = 5) {
   record.counts_per_layer = 2;
   for (int64_t prompt = 0; prompt < config.rollout.prompts_per_step; ++prompt) {
     record.task_P.push_back(MemoryTaskRecord(config, record.phase, record.step, prompt));
-    const MemoryTask& task = MemoryTaskOf(record.task_P.back());
+    const MemoryTask& task = GetMemoryTask(record.task_P.back());
     for (int64_t sample = 0; sample < config.rollout.num_generations; ++sample) {
       std::vector<data::MemoryOperation> operations(
           static_cast<size_t>(DrawEpisodeLength(3, task, static_cast<uint64_t>(sample))),
@@ -44,7 +44,7 @@ StepRecord StepOf(const Config& config, int64_t step = 5) {
       operations[0] = data::MemoryOperation::kAdd;
       EpisodeRecord& episode =
           record.episode_N.emplace_back(MemoryEpisodeRecord(record.task_P.back(), sample, operations));
-      const EpisodeReport report = ReportOf(config, record.task_P.back(), episode);
+      const EpisodeReport report = RebuildReport(config, record.task_P.back(), episode);
       episode.logprobs.assign(operations.size(), -0.5f);
       episode.behaviour_logprobs.assign(operations.size(), -1.75f);
       episode.earned_T = report.earned_T();
@@ -55,7 +55,7 @@ StepRecord StepOf(const Config& config, int64_t step = 5) {
   return record;
 }
 
-StepTables TablesOf(const Config& config, const StepRecord& record) {
+StepTables MakeTables(const Config& config, const StepRecord& record) {
   StepTables step = {record.phase, record.step, MemoryTables(config, record)};
   for (StreamTable& results : ResultTables(record, /*has_counts=*/true)) step.tables.push_back(std::move(results));
   return step;
@@ -64,18 +64,18 @@ StepTables TablesOf(const Config& config, const StepRecord& record) {
 TEST(MemoryRecordTest, IsReadAsItWasWritten) {
   const Config config = TestConfig();
   for (const int64_t step : {1, 3, 5}) {  // of each stage
-    const StepTables tables = TablesOf(config, StepOf(config, step));
+    const StepTables tables = MakeTables(config, StepOf(config, step));
     ASSERT_OK(CheckMemoryTables(config, tables));
-    const StepRecord read = MemoryRecordOf(config, tables);
+    const StepRecord read = ReadMemoryRecord(config, tables);
     const auto difference =
-        FirstDivergence(MemorySchema(config), tables, TablesOf(config, read), {}, Digests::kWhereBoth);
+        FirstDivergence(MemorySchema(config), tables, MakeTables(config, read), {}, Digests::kWhereBoth);
     EXPECT_FALSE(difference.has_value()) << difference->ToString();
   }
 }
 
 TEST(MemoryRecordTest, ADecisionIsTheStateBeforeItAndWhatItDid) {
   const Config config = TestConfig();
-  const StepTables tables = TablesOf(config, StepOf(config));
+  const StepTables tables = MakeTables(config, StepOf(config));
   const StreamTable& decisions = *tables.Find("decisions");
   EXPECT_THAT(std::string(decisions.String(6, 1)), HasSubstr("operation: pending; step: 1; total_steps: "));
   EXPECT_THAT(std::string(decisions.String(6, 1)), HasSubstr("; history: ['add']"));
@@ -93,9 +93,9 @@ TEST(MemoryRecordTest, AnEpisodeHasATurnForEachOperation) {
   EXPECT_TRUE(decisions.learned_T.empty());
 }
 
-TEST(MemoryRecordTest, DamageIsRefusedWithItsPlace) {
+TEST(MemoryRecordTest, CorruptionIsRejectedWithItsPlace) {
   struct Case {
-    std::function<void(StepTables&)> damage;
+    std::function<void(StepTables&)> corrupt;
     std::string message;
   };
   const auto table = [](StepTables& step, absl::string_view stream) -> StreamTable& {
@@ -136,8 +136,8 @@ TEST(MemoryRecordTest, DamageIsRefusedWithItsPlace) {
   };
   const Config config = TestConfig();
   for (const Case& each : cases) {
-    StepTables step = TablesOf(config, StepOf(config));
-    each.damage(step);
+    StepTables step = MakeTables(config, StepOf(config));
+    each.corrupt(step);
     EXPECT_THAT(CheckMemoryTables(config, step), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(each.message)))
         << each.message;
   }
@@ -147,9 +147,9 @@ class FactsRecordTest : public ::testing::Test {
  protected:
   FactsRecordTest() : config_(TestConfig()) { config_.memory.task = "facts", config_.memory.buffer_size = 4; }
   // Returns the refusal of a step whose answers and tasks were changed.
-  absl::Status StatusAfter(const std::function<void(StreamTable& tasks, StreamTable& answers)>& damage) {
-    StepTables step = TablesOf(config_, StepOf(config_));
-    damage(step.tables[0], step.tables[3]);
+  absl::Status StatusAfter(const std::function<void(StreamTable& tasks, StreamTable& answers)>& corrupt) {
+    StepTables step = MakeTables(config_, StepOf(config_));
+    corrupt(step.tables[0], step.tables[3]);
     return CheckMemoryTables(config_, step);
   }
   Config config_;
@@ -157,14 +157,14 @@ class FactsRecordTest : public ::testing::Test {
 
 TEST_F(FactsRecordTest, HasWhatIsAskedAndAnsweredInTheThirdStage) {
   for (const int64_t step : {1, 3, 5}) {
-    const StepTables tables = TablesOf(config_, StepOf(config_, step));
+    const StepTables tables = MakeTables(config_, StepOf(config_, step));
     ASSERT_OK(CheckMemoryTables(config_, tables));
     EXPECT_EQ(tables.Find("answers")->rows(), step == 5 ? 4 : 0);
     const auto difference = FirstDivergence(
-        MemorySchema(config_), tables, TablesOf(config_, MemoryRecordOf(config_, tables)), {}, Digests::kWhereBoth);
+        MemorySchema(config_), tables, MakeTables(config_, ReadMemoryRecord(config_, tables)), {}, Digests::kWhereBoth);
     EXPECT_FALSE(difference.has_value()) << difference->ToString();
   }
-  const StepTables tables = TablesOf(config_, StepOf(config_));
+  const StepTables tables = MakeTables(config_, StepOf(config_));
   const StreamTable& answers = *tables.Find("answers");
   const std::string question(answers.String(4, 0)), expected(answers.String(5, 0));
   EXPECT_EQ(question.substr(0, 13), "Where is the ");
@@ -179,7 +179,7 @@ TEST_F(FactsRecordTest, HasWhatIsAskedAndAnsweredInTheThirdStage) {
   EXPECT_EQ(said, expected);
 }
 
-TEST_F(FactsRecordTest, DamagedAnswersAreRefused) {
+TEST_F(FactsRecordTest, CorruptedAnswersAreRejected) {
   constexpr auto kLoss = absl::StatusCode::kDataLoss;
   EXPECT_THAT(StatusAfter([](StreamTable&, StreamTable& answers) { answers.MutableValues<uint8_t>(7)[1] ^= 1; }),
               StatusIs(kLoss, HasSubstr("stream answers, row 1: whether it is correct is not")));
@@ -194,7 +194,7 @@ TEST_F(FactsRecordTest, DamagedAnswersAreRefused) {
               StatusIs(kLoss, HasSubstr("it belongs to no episode")));
 }
 
-TEST(MemoryRecordTest, RowsThatAreMissingOrTooManyAreRefused) {
+TEST(MemoryRecordTest, RowsThatAreMissingOrTooManyAreRejected) {
   const std::vector<std::pair<std::function<void(StepRecord&)>, std::string>> cases = {
       {[](StepRecord& r) { r.episode_N.pop_back(); }, "it lacks an episode"},
       {[](StepRecord& r) { r.episode_N.push_back(r.episode_N[3]); }, "it belongs to no task"},
@@ -205,9 +205,9 @@ TEST(MemoryRecordTest, RowsThatAreMissingOrTooManyAreRefused) {
       {[](StepRecord& r) { r.step = int64_t{1} << 32; }, "its step cannot be one of a run"},
   };
   const Config config = TestConfig();
-  for (const auto& [damage, message] : cases) {
+  for (const auto& [corrupt, message] : cases) {
     StepRecord record = StepOf(config);
-    damage(record);
+    corrupt(record);
     StepTables step = {record.phase, record.step, MemoryTables(config, record)};
     EXPECT_THAT(CheckMemoryTables(config, step), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(message))) << message;
   }

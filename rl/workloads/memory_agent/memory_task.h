@@ -46,7 +46,7 @@ std::vector<int32_t> DrawDistinct(uint64_t seed, Purpose purpose, DrawAt at, int
 
 struct MemoryTask {
   int stage = 1;                     // of the curriculum: 1, 2 or 3
-  Purpose purpose = Purpose::kTask;  // kTask, kWarmUpTask or kEvaluationTask
+  Purpose purpose = Purpose::kTask;  // kTask, kSftTask or kEvaluationTask
   uint64_t step = 0, prompt = 0;     // its place; step 0 in evaluations
   int32_t plan = 0;                  // index of kPlans; shown in stage 3
   std::vector<int32_t> note_S = {};  // all notes, in the order in which they are stored; the task is about the first

@@ -20,13 +20,13 @@ namespace {
 
 using data::MemoryOperation;
 
-const EncoderPolicy& PolicyOf(const Policy& policy) {
+const EncoderPolicy& AsEncoderPolicy(const Policy& policy) {
   const auto* const encoder = dynamic_cast<const EncoderPolicy*>(&policy);
   CHECK(encoder != nullptr);
   return *encoder;
 }
 
-std::vector<EpisodePlace> PlacesOf(absl::Span<const MemoryTask> task_P, int64_t samples) {
+std::vector<EpisodePlace> MakePlaces(absl::Span<const MemoryTask> task_P, int64_t samples) {
   std::vector<EpisodePlace> place_N;
   for (const MemoryTask& task : task_P) {
     for (int64_t sample = 0; sample < samples; ++sample) place_N.push_back({&task, static_cast<uint64_t>(sample)});
@@ -34,9 +34,9 @@ std::vector<EpisodePlace> PlacesOf(absl::Span<const MemoryTask> task_P, int64_t 
   return place_N;
 }
 
-std::vector<MemoryTask> TasksOf(absl::Span<const TaskRecord> task_P) {
+std::vector<MemoryTask> GetMemoryTasks(absl::Span<const TaskRecord> task_P) {
   std::vector<MemoryTask> tasks;
-  for (const TaskRecord& task : task_P) tasks.push_back(MemoryTaskOf(task));
+  for (const TaskRecord& task : task_P) tasks.push_back(GetMemoryTask(task));
   return tasks;
 }
 
@@ -44,7 +44,7 @@ std::vector<MemoryTask> TasksOf(absl::Span<const TaskRecord> task_P) {
 absl::StatusOr<std::vector<MemoryOperation>> StoredOperations(const StepRecord& stored, const TaskRecord& task,
                                                               int64_t sample, int64_t samples) {
   ASSIGN_OR_RETURN(const EpisodeRecord* const episode, StoredEpisode(stored, task.prompt, sample, samples));
-  return OperationsOf(*episode);
+  return GetOperations(*episode);
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ MemoryWorkload::MemoryWorkload(const WorkloadRun& run, EncoderPolicy& policy, co
       workspace_(policy.NewWorkspace({.max_rows = run.config.execution.micro_batch_tokens, .recompute = true},
                                      Team(run.pool))) {}
 
-PlayParts MemoryWorkload::PlayPartsOf(const EncoderPolicy& policy) const {
+PlayDeps MemoryWorkload::MakePlayDeps(const EncoderPolicy& policy) const {
   return {run_.config, tokenizer_, policy, workspace_.get()};
 }
 
@@ -80,9 +80,9 @@ absl::StatusOr<std::vector<EpisodeRecord>> MemoryWorkload::DrawEpisodes(const St
                                                                         const StepRecord* stored) const {
   if (task_P.empty()) return std::vector<EpisodeRecord>();
   const int64_t samples = run_.config.rollout.num_generations;
-  const std::vector<MemoryTask> tasks = TasksOf(task_P);
-  const std::vector<EpisodePlace> place_N = PlacesOf(tasks, samples);
-  const MemoryBehaviour behaviour = BehaviourOf(run_.config.memory, tasks.front().stage);
+  const std::vector<MemoryTask> tasks = GetMemoryTasks(task_P);
+  const std::vector<EpisodePlace> place_N = MakePlaces(tasks, samples);
+  const MemoryBehaviour behaviour = StageBehaviour(run_.config.memory, tasks.front().stage);
   std::vector<std::vector<MemoryOperation>> stored_NT;
   for (size_t n = 0; stored != nullptr && n < place_N.size(); ++n) {
     const int64_t sample = static_cast<int64_t>(place_N[n].sample);
@@ -97,7 +97,7 @@ absl::StatusOr<std::vector<EpisodeRecord>> MemoryWorkload::DrawEpisodes(const St
     }
     return ScoreOperation(choices, logit_A, temperature(), stored_NT[n][so_far.operations().size()]);
   };
-  PlayParts parts = PlayPartsOf(policy_);
+  PlayDeps parts = MakePlayDeps(policy_);
   if (policy_.encoder().lora.dropout > 0) parts.dropout = TextDropout{seed(), static_cast<uint64_t>(part.step)};
   ASSIGN_OR_RETURN(std::vector<PlayedEpisode> played_N, Play(parts, place_N, choose));
   std::vector<EpisodeRecord> episode_N;
@@ -114,13 +114,13 @@ absl::StatusOr<std::vector<EpisodeRecord>> MemoryWorkload::DrawEpisodes(const St
 }
 
 absl::StatusOr<std::vector<EpisodeRecord>> MemoryWorkload::Solutions(absl::Span<const TaskRecord> task_P) const {
-  const std::vector<MemoryTask> tasks = TasksOf(task_P);
-  PlayParts parts = PlayPartsOf(policy_);
+  const std::vector<MemoryTask> tasks = GetMemoryTasks(task_P);
+  PlayDeps parts = MakePlayDeps(policy_);
   parts.computes_logits = false;
   const auto choose = [](size_t, const SimulatedEpisode& so_far, absl::Span<const float>) {
     return DrawnOperation{.operation = so_far.Solution()};
   };
-  ASSIGN_OR_RETURN(std::vector<PlayedEpisode> played_P, Play(parts, PlacesOf(tasks, 1), choose));
+  ASSIGN_OR_RETURN(std::vector<PlayedEpisode> played_P, Play(parts, MakePlaces(tasks, 1), choose));
   std::vector<EpisodeRecord> episode_P;
   for (size_t p = 0; p < played_P.size(); ++p) {
     episode_P.push_back(MemoryEpisodeRecord(task_P[p], 0, played_P[p].operation_T, std::move(played_P[p].token_TS)));
@@ -136,7 +136,7 @@ absl::StatusOr<StepEpisodes> MemoryWorkload::DrawHere(const StepPart& part) cons
   for (int64_t prompt = part.begin; prompt < part.end; ++prompt) {
     result.task_P.push_back(MemoryTaskRecord(run_.config, part.phase, part.step, prompt));
   }
-  if (part.phase == Phase::kWarmUp) {
+  if (part.phase == Phase::kSft) {
     ASSIGN_OR_RETURN(result.episode_N, Solutions(result.task_P));
   } else {
     ASSIGN_OR_RETURN(result.episode_N, DrawEpisodes(part, result.task_P, stored ? &*stored : nullptr));
@@ -147,7 +147,7 @@ absl::StatusOr<StepEpisodes> MemoryWorkload::DrawHere(const StepPart& part) cons
 
 absl::Status MemoryWorkload::Reward(absl::Span<const TaskRecord> task_P, absl::Span<EpisodeRecord> episode_N) {
   for (EpisodeRecord& episode : episode_N) {
-    const EpisodeReport report = ReportOf(run_.config, TaskOf(task_P, episode), episode);
+    const EpisodeReport report = RebuildReport(run_.config, FindTask(task_P, episode), episode);
     if (run_.config.memory.reward == "composite") episode.earned_T = report.earned_T();
     episode.reward = report.reward;
     episode.rewards_F = {episode.reward};
@@ -159,7 +159,7 @@ absl::Status MemoryWorkload::Reward(absl::Span<const TaskRecord> task_P, absl::S
 absl::StatusOr<std::vector<EpisodeReport>> MemoryWorkload::Reports(const EncoderPolicy& policy,
                                                                    absl::Span<const EpisodePlace> place_N,
                                                                    const ChooseOperation& choose) const {
-  ASSIGN_OR_RETURN(const std::vector<PlayedEpisode> played_N, Play(PlayPartsOf(policy), place_N, choose));
+  ASSIGN_OR_RETURN(const std::vector<PlayedEpisode> played_N, Play(MakePlayDeps(policy), place_N, choose));
   std::vector<EpisodeReport> report_N;
   for (size_t n = 0; n < played_N.size(); ++n) {
     report_N.push_back(
@@ -172,7 +172,7 @@ absl::StatusOr<std::vector<EpisodeReport>> MemoryWorkload::SampledReports(const 
                                                                           absl::Span<const MemoryTask> task_P,
                                                                           int64_t samples, Purpose purpose,
                                                                           int64_t step) const {
-  const std::vector<EpisodePlace> place_N = PlacesOf(task_P, samples);
+  const std::vector<EpisodePlace> place_N = MakePlaces(task_P, samples);
   return Reports(policy, place_N, [&](size_t n, const SimulatedEpisode& so_far, absl::Span<const float> logit_A) {
     return DrawOperation({}, logit_A, temperature(), UniformAt(purpose, step, place_N[n], so_far));
   });
@@ -180,15 +180,15 @@ absl::StatusOr<std::vector<EpisodeReport>> MemoryWorkload::SampledReports(const 
 
 absl::StatusOr<std::vector<EpisodeReport>> MemoryWorkload::GreedyReports(const EncoderPolicy& policy,
                                                                          absl::Span<const MemoryTask> task_P) const {
-  return Reports(policy, PlacesOf(task_P, 1), [](size_t, const SimulatedEpisode&, absl::Span<const float> logit_A) {
+  return Reports(policy, MakePlaces(task_P, 1), [](size_t, const SimulatedEpisode&, absl::Span<const float> logit_A) {
     return DrawnOperation{.operation = GreedyOperation(logit_A)};
   });
 }
 
 absl::StatusOr<std::vector<double>> MemoryWorkload::PromptBaselines(const PromptBaselineRequest& request,
                                                                     const std::vector<TaskRecord>& task_P) {
-  const EncoderPolicy& policy = PolicyOf(request.policy);
-  const std::vector<MemoryTask> tasks = TasksOf(task_P);
+  const EncoderPolicy& policy = AsEncoderPolicy(request.policy);
+  const std::vector<MemoryTask> tasks = GetMemoryTasks(task_P);
   std::vector<double> baseline_P;
   if (request.algorithm.advantage.baseline == Baseline::kGreedy) {
     ASSIGN_OR_RETURN(const std::vector<EpisodeReport> report_P, GreedyReports(policy, tasks));
@@ -224,14 +224,14 @@ absl::StatusOr<Metrics> MemoryWorkload::Evaluate(int64_t step, int64_t) {
 absl::StatusOr<std::string> MemoryWorkload::Transcript(int64_t) {
   const MemoryTask task = HeldOutMemoryTask(run_.config, LastStage(run_.config.memory), 0);
   ASSIGN_OR_RETURN(const std::vector<EpisodeReport> reports, GreedyReports(policy_, {task}));
-  return TranscriptOf(task, reports.front());
+  return FormatTranscript(task, reports.front());
 }
 
 std::vector<StreamTable> MemoryWorkload::EncodeStep(StepRecord part) { return MemoryTables(run_.config, part); }
 
 absl::StatusOr<StepRecord> MemoryWorkload::DecodeStep(const StepTables& step) const {
   RETURN_IF_ERROR(CheckMemoryTables(run_.config, step));
-  return MemoryRecordOf(run_.config, step);
+  return ReadMemoryRecord(run_.config, step);
 }
 
 void MemoryWorkload::AddMetrics(const AlgorithmRow&, const StepRecord& record, Metrics* metrics) const {

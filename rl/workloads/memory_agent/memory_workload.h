@@ -20,7 +20,7 @@
 namespace reprise::rl {
 
 // A memory agent: an episode is a sequence of operations on a memory, each chosen by the text of the state before it.
-// The warm-up learns to store three notes and then to keep the last one up to date, or, with facts, to store messages
+// The SFT phase learns to store three notes and then to keep the last one up to date, or, with facts, to store messages
 // while there is room and to retrieve at the question.
 class MemoryWorkload : public Workload {
  public:
@@ -61,7 +61,7 @@ class MemoryWorkload : public Workload {
   absl::StatusOr<std::vector<EpisodeReport>> Reports(const EncoderPolicy& policy,
                                                      absl::Span<const EpisodePlace> place_N,
                                                      const ChooseOperation& choose) const;
-  PlayParts PlayPartsOf(const EncoderPolicy& policy) const;
+  PlayDeps MakePlayDeps(const EncoderPolicy& policy) const;
   double UniformAt(Purpose purpose, int64_t step, const EpisodePlace& place, const SimulatedEpisode& so_far) const;
   float temperature() const { return static_cast<float>(run_.config.rollout.temperature); }
   uint64_t seed() const { return static_cast<uint64_t>(run_.config.run.seed); }

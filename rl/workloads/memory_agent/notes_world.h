@@ -34,7 +34,7 @@ class NotesWorld {
   // Executes operation number `t`, and completes its result.
   EpisodeMemory::Event Execute(int64_t t, EpisodeMemory& memory, OperationResult* result);
 
-  // Returns the operation number `t` of the warm-up's solution: three notes are stored, then the last one is updated.
+  // Returns the operation number `t` of the SFT phase's solution: three notes are stored, then the last one is updated.
   data::MemoryOperation Solution(int64_t t) const;
 
  private:

@@ -13,12 +13,12 @@ namespace {
 
 constexpr double kUnknownQuality = 0.5;  // of a summary or a filter without input or output
 
-double EfficiencyOf(double latency_ms, const OperationRewardOptions& options) {
+double ComputeEfficiency(double latency_ms, const OperationRewardOptions& options) {
   if (latency_ms >= options.max_latency_ms) return 0;
   return kernels::Exp(1 - latency_ms / options.optimal_latency_ms);
 }
 
-double QualityOf(const OperationResult& result, const OperationRewardOptions& options) {
+double ComputeQuality(const OperationResult& result, const OperationRewardOptions& options) {
   const bool lacks_length = result.input_length <= 0 || result.output_length <= 0;
   const double share =
       lacks_length ? 0 : static_cast<double>(result.output_length) / static_cast<double>(result.input_length);
@@ -40,11 +40,11 @@ double QualityOf(const OperationResult& result, const OperationRewardOptions& op
 
 }  // namespace
 
-OperationReward RewardOf(const OperationResult& result, const OperationRewardOptions& options) {
+OperationReward ComputeReward(const OperationResult& result, const OperationRewardOptions& options) {
   OperationReward reward;
   reward.task = result.succeeded ? options.success : options.failure;
-  reward.efficiency = EfficiencyOf(result.latency_ms, options);
-  reward.quality = QualityOf(result, options);
+  reward.efficiency = ComputeEfficiency(result.latency_ms, options);
+  reward.quality = ComputeQuality(result, options);
   if (options.mode == RewardMode::kClamped) {
     reward.efficiency = std::clamp(reward.efficiency, 0.0, 1.0);
     reward.quality = std::clamp(reward.quality, 0.0, 1.0);

@@ -54,7 +54,7 @@ struct OperationReward {
 };
 
 // Pure.
-OperationReward RewardOf(const OperationResult& result, const OperationRewardOptions& options);
+OperationReward ComputeReward(const OperationResult& result, const OperationRewardOptions& options);
 
 // Returns sum over t of gamma^t reward_t, of which the terms are added in a fixed tree. Pure.
 double DiscountedReward(absl::Span<const double> reward_T, double gamma = 0.99);

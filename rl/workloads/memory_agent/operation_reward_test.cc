@@ -29,51 +29,51 @@ OperationResult Retrieved(double latency_ms, int64_t retrieved, std::optional<in
 }
 
 TEST(OperationRewardTest, CompositesAreThoseOfTheSpecification) {
-  EXPECT_NEAR(RewardOf(Succeeded(MemoryOperation::kAdd, 100), kOriginal).composite, 1.0, 1e-12);
-  EXPECT_NEAR(RewardOf(Succeeded(MemoryOperation::kAdd, 0), kOriginal).composite, 1.515485, 5e-7);
+  EXPECT_NEAR(ComputeReward(Succeeded(MemoryOperation::kAdd, 100), kOriginal).composite, 1.0, 1e-12);
+  EXPECT_NEAR(ComputeReward(Succeeded(MemoryOperation::kAdd, 0), kOriginal).composite, 1.515485, 5e-7);
   const OperationResult failed = {.operation = MemoryOperation::kDelete, .succeeded = false, .latency_ms = 50};
-  EXPECT_NEAR(RewardOf(failed, kOriginal).composite, 0.244616, 5e-7);
-  EXPECT_NEAR(RewardOf(Retrieved(200, 5, 3), kOriginal).composite, 0.730364, 5e-7);
-  EXPECT_NEAR(RewardOf(Succeeded(MemoryOperation::kSummary, 500, 100, 40), kOriginal).composite, 0.685495, 5e-7);
-  EXPECT_NEAR(RewardOf(Succeeded(MemoryOperation::kFilter, 1000, 10, 8), kOriginal).composite, 0.58, 1e-12);
-  EXPECT_NEAR(RewardOf(Succeeded(MemoryOperation::kSummary, 100, 100, 250), kOriginal).composite, 0.56, 1e-12);
+  EXPECT_NEAR(ComputeReward(failed, kOriginal).composite, 0.244616, 5e-7);
+  EXPECT_NEAR(ComputeReward(Retrieved(200, 5, 3), kOriginal).composite, 0.730364, 5e-7);
+  EXPECT_NEAR(ComputeReward(Succeeded(MemoryOperation::kSummary, 500, 100, 40), kOriginal).composite, 0.685495, 5e-7);
+  EXPECT_NEAR(ComputeReward(Succeeded(MemoryOperation::kFilter, 1000, 10, 8), kOriginal).composite, 0.58, 1e-12);
+  EXPECT_NEAR(ComputeReward(Succeeded(MemoryOperation::kSummary, 100, 100, 250), kOriginal).composite, 0.56, 1e-12);
 }
 
 // The original efficiency is up to e below the optimal latency, and a summary's quality can be negative.
 TEST(OperationRewardTest, ClampedPartsAreWithinZeroAndOne) {
-  EXPECT_EQ(RewardOf(Succeeded(MemoryOperation::kAdd, 0), kClamped).efficiency, 1.0);
-  EXPECT_NEAR(RewardOf(Succeeded(MemoryOperation::kAdd, 0), kOriginal).efficiency, 2.718281828459045, 1e-15);
+  EXPECT_EQ(ComputeReward(Succeeded(MemoryOperation::kAdd, 0), kClamped).efficiency, 1.0);
+  EXPECT_NEAR(ComputeReward(Succeeded(MemoryOperation::kAdd, 0), kOriginal).efficiency, 2.718281828459045, 1e-15);
   const OperationResult longer = Succeeded(MemoryOperation::kSummary, 100, 100, 250);
-  EXPECT_EQ(RewardOf(longer, kClamped).quality, 0.0);
-  EXPECT_NEAR(RewardOf(longer, kOriginal).quality, -1.2, 1e-15);
-  EXPECT_NEAR(RewardOf(longer, kClamped).composite, 0.8, 1e-15);
+  EXPECT_EQ(ComputeReward(longer, kClamped).quality, 0.0);
+  EXPECT_NEAR(ComputeReward(longer, kOriginal).quality, -1.2, 1e-15);
+  EXPECT_NEAR(ComputeReward(longer, kClamped).composite, 0.8, 1e-15);
 }
 
 TEST(OperationRewardTest, EfficiencyIsZeroFromTheGreatestLatencyOn) {
-  EXPECT_GT(RewardOf(Succeeded(MemoryOperation::kAdd, 999.999), kClamped).efficiency, 0.0);
-  EXPECT_EQ(RewardOf(Succeeded(MemoryOperation::kAdd, 1000), kClamped).efficiency, 0.0);
-  EXPECT_EQ(RewardOf(Succeeded(MemoryOperation::kAdd, 1e9), kClamped).efficiency, 0.0);
+  EXPECT_GT(ComputeReward(Succeeded(MemoryOperation::kAdd, 999.999), kClamped).efficiency, 0.0);
+  EXPECT_EQ(ComputeReward(Succeeded(MemoryOperation::kAdd, 1000), kClamped).efficiency, 0.0);
+  EXPECT_EQ(ComputeReward(Succeeded(MemoryOperation::kAdd, 1e9), kClamped).efficiency, 0.0);
 }
 
 TEST(OperationRewardTest, RetrieveCountsRelevantEpisodesOrElseAll) {
-  EXPECT_EQ(RewardOf(Retrieved(100, 4), kClamped).quality, 0.8);
-  EXPECT_EQ(RewardOf(Retrieved(100, 4, 0), kClamped).quality, 0.0);
-  EXPECT_EQ(RewardOf(Retrieved(100, 4, 2), kClamped).quality, 0.4);
-  EXPECT_EQ(RewardOf(Retrieved(100, 9), kOriginal).quality, 1.0);
+  EXPECT_EQ(ComputeReward(Retrieved(100, 4), kClamped).quality, 0.8);
+  EXPECT_EQ(ComputeReward(Retrieved(100, 4, 0), kClamped).quality, 0.0);
+  EXPECT_EQ(ComputeReward(Retrieved(100, 4, 2), kClamped).quality, 0.4);
+  EXPECT_EQ(ComputeReward(Retrieved(100, 9), kOriginal).quality, 1.0);
 }
 
 TEST(OperationRewardTest, AMissingLengthHasTheQualityOfOneHalf) {
   for (const MemoryOperation operation : {MemoryOperation::kSummary, MemoryOperation::kFilter}) {
-    EXPECT_EQ(RewardOf(Succeeded(operation, 100, 0, 10), kClamped).quality, 0.5);
-    EXPECT_EQ(RewardOf(Succeeded(operation, 100, 10, 0), kClamped).quality, 0.5);
+    EXPECT_EQ(ComputeReward(Succeeded(operation, 100, 0, 10), kClamped).quality, 0.5);
+    EXPECT_EQ(ComputeReward(Succeeded(operation, 100, 10, 0), kClamped).quality, 0.5);
   }
 }
 
 TEST(OperationRewardTest, AFilterThatRemovesTheWantedShareHasTheQualityOne) {
-  EXPECT_EQ(RewardOf(Succeeded(MemoryOperation::kFilter, 100, 10, 10), kClamped).quality, 0.0);
-  EXPECT_EQ(RewardOf(Succeeded(MemoryOperation::kFilter, 100, 8, 6), kClamped).quality, 0.5);
-  EXPECT_EQ(RewardOf(Succeeded(MemoryOperation::kFilter, 100, 8, 4), kClamped).quality, 1.0);
-  EXPECT_EQ(RewardOf(Succeeded(MemoryOperation::kFilter, 100, 8, 1), kClamped).quality, 1.0);
+  EXPECT_EQ(ComputeReward(Succeeded(MemoryOperation::kFilter, 100, 10, 10), kClamped).quality, 0.0);
+  EXPECT_EQ(ComputeReward(Succeeded(MemoryOperation::kFilter, 100, 8, 6), kClamped).quality, 0.5);
+  EXPECT_EQ(ComputeReward(Succeeded(MemoryOperation::kFilter, 100, 8, 4), kClamped).quality, 1.0);
+  EXPECT_EQ(ComputeReward(Succeeded(MemoryOperation::kFilter, 100, 8, 1), kClamped).quality, 1.0);
 }
 
 RC_GTEST_PROP(OperationRewardTest, OfEveryResultIsWithinTheWeightsBounds, ()) {
@@ -84,12 +84,12 @@ RC_GTEST_PROP(OperationRewardTest, OfEveryResultIsWithinTheWeightsBounds, ()) {
   result.retrieved = *rc::gen::inRange<int64_t>(0, 50);
   result.input_length = *rc::gen::inRange<int64_t>(0, 100);
   result.output_length = *rc::gen::inRange<int64_t>(0, 200);
-  const OperationReward reward = RewardOf(result, kClamped);
+  const OperationReward reward = ComputeReward(result, kClamped);
   RC_ASSERT(reward.efficiency >= 0.0 && reward.efficiency <= 1.0);
   RC_ASSERT(reward.quality >= 0.0 && reward.quality <= 1.0);
   RC_ASSERT(reward.composite >= -0.25 && reward.composite <= 1.0 + 1e-12);
   // The modes differ only where the original leaves the bounds.
-  const OperationReward original = RewardOf(result, kOriginal);
+  const OperationReward original = ComputeReward(result, kOriginal);
   if (original.efficiency <= 1 && original.quality >= 0) RC_ASSERT(original == reward);
 }
 

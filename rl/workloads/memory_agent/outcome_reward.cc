@@ -11,7 +11,7 @@ double MeanOfThree(double a, double b, double c) { return (a + b + c) / 3; }
 
 }  // namespace
 
-OutcomeReward RewardOf(const MemoryOutcome& outcome, const OutcomeLimits& limits) {
+OutcomeReward ComputeReward(const MemoryOutcome& outcome, const OutcomeLimits& limits) {
   const double used = static_cast<double>(outcome.context_used) / static_cast<double>(limits.context_capacity);
   const double storage =
       static_cast<double>(outcome.relevant) / static_cast<double>(std::max<int64_t>(1, outcome.stored));

@@ -45,7 +45,7 @@ struct OutcomeReward {
 };
 
 // Pure.
-OutcomeReward RewardOf(const MemoryOutcome& outcome, const OutcomeLimits& limits);
+OutcomeReward ComputeReward(const MemoryOutcome& outcome, const OutcomeLimits& limits);
 
 }  // namespace reprise::rl
 

@@ -21,11 +21,11 @@ MemoryOutcome Perfect() {
 }
 
 TEST(OutcomeRewardTest, APerfectEpisodeHasRewardOne) {
-  EXPECT_EQ(RewardOf(Perfect(), kLimits), (OutcomeReward{.task = 1, .context = 1, .memory = 1, .total = 1}));
+  EXPECT_EQ(ComputeReward(Perfect(), kLimits), (OutcomeReward{.task = 1, .context = 1, .memory = 1, .total = 1}));
 }
 
 TEST(OutcomeRewardTest, AnEpisodeThatDoesNothingLacksAnAnswer) {
-  const OutcomeReward reward = RewardOf(MemoryOutcome(), kLimits);
+  const OutcomeReward reward = ComputeReward(MemoryOutcome(), kLimits);
   EXPECT_EQ(reward.task, -1.0);
   EXPECT_NEAR(reward.context, 1.0 / 3, 1e-15);  // an empty context is fully compressed
   EXPECT_EQ(reward.memory, 0.0);
@@ -36,7 +36,7 @@ TEST(OutcomeRewardTest, EachTermHasAThirdOfItsPart) {
   const auto loses = [](auto change) {
     MemoryOutcome outcome = Perfect();
     change(outcome);
-    return 1 - RewardOf(outcome, kLimits).total;
+    return 1 - ComputeReward(outcome, kLimits).total;
   };
   EXPECT_NEAR(loses([](MemoryOutcome& o) { o.answer = 0.4; }), 0.6 / 3, 1e-15);
   EXPECT_NEAR(loses([](MemoryOutcome& o) { o.answer.reset(); }), 2.0 / 3, 1e-15);
@@ -51,12 +51,12 @@ TEST(OutcomeRewardTest, EachTermHasAThirdOfItsPart) {
 TEST(OutcomeRewardTest, TooManyOperationsAndAnOverflowAreAddedPenalties) {
   MemoryOutcome outcome = Perfect();
   outcome.operations = 5;
-  EXPECT_EQ(RewardOf(outcome, kLimits).penalty, -1.0);
+  EXPECT_EQ(ComputeReward(outcome, kLimits).penalty, -1.0);
   outcome.context_most = 101;
-  EXPECT_EQ(RewardOf(outcome, kLimits).penalty, -1.5);
-  EXPECT_EQ(RewardOf(outcome, kLimits).total, -0.5);
+  EXPECT_EQ(ComputeReward(outcome, kLimits).penalty, -1.5);
+  EXPECT_EQ(ComputeReward(outcome, kLimits).total, -0.5);
   outcome.context_used = 250;  // compression is never negative
-  EXPECT_NEAR(RewardOf(outcome, kLimits).context, 2.0 / 3, 1e-15);
+  EXPECT_NEAR(ComputeReward(outcome, kLimits).context, 2.0 / 3, 1e-15);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct Round {
   std::vector<std::vector<int32_t>> token_US;
 };
 
-absl::StatusOr<Round> NextRound(const PlayParts& parts, const std::vector<SimulatedEpisode>& episode_N) {
+absl::StatusOr<Round> NextRound(const PlayDeps& parts, const std::vector<SimulatedEpisode>& episode_N) {
   Round round;
   std::map<std::string, size_t> index_of;
   for (size_t n = 0; n < episode_N.size(); ++n) {
@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<int32_t>> TokensOfState(const models::Tokenizer& toke
   return tokens;
 }
 
-absl::StatusOr<std::vector<PlayedEpisode>> Play(const PlayParts& parts, absl::Span<const EpisodePlace> place_N,
+absl::StatusOr<std::vector<PlayedEpisode>> Play(const PlayDeps& parts, absl::Span<const EpisodePlace> place_N,
                                                 const ChooseOperation& choose) {
   constexpr size_t kActions = data::kMemoryOperationCount;
   std::vector<SimulatedEpisode> episode_N;

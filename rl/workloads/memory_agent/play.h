@@ -27,7 +27,7 @@ namespace reprise::rl {
 absl::StatusOr<std::vector<int32_t>> TokensOfState(const models::Tokenizer& tokenizer, int64_t positions,
                                                    absl::string_view state);
 
-struct PlayParts {
+struct PlayDeps {
   const Config& config;
   const models::Tokenizer& tokenizer;
   const EncoderPolicy& policy;
@@ -48,13 +48,13 @@ struct PlayedEpisode {
 };
 
 // Chooses the next operation of an episode, of which it receives the index. logit_A: the policy's; empty where
-// PlayParts says so.
+// PlayDeps says so.
 using ChooseOperation =
     std::function<DrawnOperation(size_t episode, const SimulatedEpisode& so_far, absl::Span<const float> logit_A)>;
 
 // Returns the episodes, in the order of their places. What is played does not depend on the other places. Errors:
 // those of TokensOfState.
-absl::StatusOr<std::vector<PlayedEpisode>> Play(const PlayParts& parts, absl::Span<const EpisodePlace> place_N,
+absl::StatusOr<std::vector<PlayedEpisode>> Play(const PlayDeps& parts, absl::Span<const EpisodePlace> place_N,
                                                 const ChooseOperation& choose);
 
 }  // namespace reprise::rl

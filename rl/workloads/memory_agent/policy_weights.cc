@@ -49,7 +49,7 @@ absl::StatusOr<StoredPolicy> OpenPolicy(const Config& config, const models::Deco
     ASSIGN_OR_RETURN(const bool has, models::HasTensor(path, exported.specs[spec].name));
     has_head |= has;
   }
-  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, DecoderOf(config.model));
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, ReadDecoderConfig(config.model));
   // A language model begins with the encoder's tensors.
   ASSIGN_OR_RETURN(models::TensorReader read,
                    models::OpenWeights(path, has_head ? exported : models::MakeBaseLayout(decoder)));
@@ -58,15 +58,15 @@ absl::StatusOr<StoredPolicy> OpenPolicy(const Config& config, const models::Deco
 
 }  // namespace
 
-absl::StatusOr<models::DecoderConfig> TrainedEncoderOf(const Config& config) {
-  ASSIGN_OR_RETURN(models::DecoderConfig encoder, DecoderOf(config.model));
+absl::StatusOr<models::DecoderConfig> ReadTrainedEncoderConfig(const Config& config) {
+  ASSIGN_OR_RETURN(models::DecoderConfig encoder, ReadDecoderConfig(config.model));
   if (config.lora.r == 0) return encoder;
   encoder.lora = AdaptersOf(config.lora);
   RETURN_IF_ERROR(models::ValidateDecoderConfig(encoder));
   return encoder;
 }
 
-models::DecoderLayout PolicyLayoutOf(const models::DecoderConfig& encoder, bool has_values) {
+models::DecoderLayout MakePolicyLayout(const models::DecoderConfig& encoder, bool has_values) {
   models::DecoderLayout layout = models::EncoderLayout(encoder);
   EncoderShape shape = kMemoryShape;
   shape.has_values = has_values;
@@ -106,7 +106,7 @@ absl::Status ExportPolicy(const Config& config, const models::DecoderConfig& enc
   RETURN_IF_ERROR(models::RequireNoModel(files, directory));
   ASSIGN_OR_RETURN(const StoredPolicy stored, OpenPolicy(config, encoder));
   const models::DecoderLayout trunk = models::TrunkLayout(encoder);
-  const models::DecoderLayout own = PolicyLayoutOf(encoder, /*has_values=*/false);
+  const models::DecoderLayout own = MakePolicyLayout(encoder, /*has_values=*/false);
   std::vector<float> merged(static_cast<size_t>(exported.total));
   for (size_t spec = 0; spec < trunk.specs.size(); ++spec) {
     RETURN_IF_ERROR(stored.read(static_cast<int>(spec), ValuesOf(trunk.specs[spec], absl::MakeSpan(merged))));

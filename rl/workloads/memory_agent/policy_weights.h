@@ -24,10 +24,10 @@ inline constexpr EncoderShape kMemoryShape = {.actions = static_cast<int64_t>(da
 
 // Returns the configuration of the encoder of [model], with the adapters of [lora]. Errors are those of model.path;
 // InvalidArgument where the encoder cannot have these adapters.
-absl::StatusOr<models::DecoderConfig> TrainedEncoderOf(const Config& config);
+absl::StatusOr<models::DecoderConfig> ReadTrainedEncoderConfig(const Config& config);
 
 // Returns the layout of a policy with this encoder, which is valid: encoder or adapters, action head, value function.
-models::DecoderLayout PolicyLayoutOf(const models::DecoderConfig& encoder, bool has_values);
+models::DecoderLayout MakePolicyLayout(const models::DecoderConfig& encoder, bool has_values);
 
 // Sets the weights with which a run begins: those of model.path, a language model, whose lm-head is left out, or an
 // encoder that a run has exported, with its action head; else they are random. With adapters these are initial, and the

@@ -33,7 +33,7 @@ namespace reprise::rl {
 namespace {
 
 absl::StatusOr<std::unique_ptr<EncoderPolicy>> NewPolicy(const Config& config) {
-  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, TrainedEncoderOf(config));
+  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, ReadTrainedEncoderConfig(config));
   ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
   if (const absl::Status fits = models::RequireEncoderMemory(encoder, /*training=*/true); !fits.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(fits.message(), " ([model], model.path)"));
@@ -123,7 +123,7 @@ absl::Status CheckStates(const MemoryConfig& memory, const models::Tokenizer& to
 void WarnOfExploration(const Config& config, const AlgorithmRow& algorithm, std::vector<std::string>* warnings) {
   if (algorithm.correction.mode != ImportanceMode::kNone) return;
   for (int stage = 1; stage <= kMemoryStages; ++stage) {
-    if (!HasMemoryStage(config.memory, stage) || BehaviourOf(config.memory, stage) == MemoryBehaviour::kPolicy)
+    if (!HasMemoryStage(config.memory, stage) || StageBehaviour(config.memory, stage) == MemoryBehaviour::kPolicy)
       continue;
     warnings->push_back(absl::StrCat(
         "memory.stage", stage,
@@ -165,7 +165,7 @@ class PreparedMemory : public PreparedWorkload {
 
 absl::Status PrepareMemory(const Config& config, RunUse, RunParts* parts) {
   ASSIGN_OR_RETURN(std::unique_ptr<EncoderPolicy> policy, NewPolicy(config));
-  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
+  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, LoadTokenizer(config.model));
   RETURN_IF_ERROR(CheckStates(config.memory, tokenizer, policy->encoder(), &parts->warnings));
   ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
   WarnOfExploration(config, algorithm, &parts->warnings);
@@ -177,20 +177,20 @@ absl::Status PrepareMemory(const Config& config, RunUse, RunParts* parts) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<FlatLayout> MemoryLayoutOf(const Config& config) {
-  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, TrainedEncoderOf(config));
+absl::StatusOr<FlatLayout> MakeMemoryLayout(const Config& config) {
+  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, ReadTrainedEncoderConfig(config));
   RETURN_IF_ERROR(models::ValidateDecoderConfig(encoder));
   ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
-  return PolicyLayoutOf(encoder, NeedsValues(algorithm));
+  return MakePolicyLayout(encoder, NeedsValues(algorithm));
 }
 
 absl::Status ExportMemory(const Config& config, absl::Span<const float> weights, FileSystem& files,
                           const std::string& directory) {
-  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, TrainedEncoderOf(config));
-  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
+  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, ReadTrainedEncoderConfig(config));
+  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, LoadTokenizer(config.model));
   return ExportPolicy(config, encoder, weights, {tokenizer.json(), tokenizer.config_json()}, files, directory);
 }
 
-RecordSchema MemorySchemaOf(const Config& config) { return MemorySchema(config); }
+RecordSchema MakeMemorySchema(const Config& config) { return MemorySchema(config); }
 
 }  // namespace reprise::rl

@@ -22,7 +22,7 @@ namespace reprise::rl {
 absl::Status PrepareMemory(const Config& config, RunUse use, RunParts* parts);
 
 // Returns the layout of the policy's parameters. Errors as above.
-absl::StatusOr<FlatLayout> MemoryLayoutOf(const Config& config);
+absl::StatusOr<FlatLayout> MakeMemoryLayout(const Config& config);
 
 // Writes weights of that layout, without a value function, as a Hugging Face model directory: the encoder, and the
 // action head beside it. Errors as above, and those of writing.
@@ -30,7 +30,7 @@ absl::Status ExportMemory(const Config& config, absl::Span<const float> weights,
                           const std::string& directory);
 
 // Describes the records of a run.
-RecordSchema MemorySchemaOf(const Config& config);
+RecordSchema MakeMemorySchema(const Config& config);
 
 }  // namespace reprise::rl
 

@@ -15,19 +15,19 @@ using data::MemoryOperation;
 
 constexpr int64_t kMicrosecondsPerMillisecond = 1000;
 
-int64_t StoreSizeOf(const MemoryConfig& memory, const MemoryTask& task) {
+int64_t StoreCapacity(const MemoryConfig& memory, const MemoryTask& task) {
   return task.is_about_facts() ? memory.store_size : std::numeric_limits<int64_t>::max();
 }
 
-std::variant<NotesWorld, FactsWorld> WorldOf(const MemoryConfig& config, uint64_t seed, const MemoryTask& task,
-                                             EpisodeMemory& memory) {
+std::variant<NotesWorld, FactsWorld> MakeWorld(const MemoryConfig& config, uint64_t seed, const MemoryTask& task,
+                                               EpisodeMemory& memory) {
   if (task.is_about_facts()) return FactsWorld(task.message_T, config.store_size, memory);
   return NotesWorld(seed, task, memory);
 }
 
 }  // namespace
 
-SimulatedLatency LatencyOf(MemoryOperation operation) {
+SimulatedLatency OperationLatency(MemoryOperation operation) {
   switch (operation) {
     case MemoryOperation::kAdd:
       return {120, 40};
@@ -51,8 +51,8 @@ SimulatedEpisode::SimulatedEpisode(const MemoryConfig& memory, uint64_t seed, co
       task_(task),
       sample_(sample),
       num_steps_(DrawEpisodeLength(seed, task, sample)),
-      memory_(memory, StoreSizeOf(memory, task)),
-      world_(WorldOf(memory, seed, task, memory_)) {}
+      memory_(memory, StoreCapacity(memory, task)),
+      world_(MakeWorld(memory, seed, task, memory_)) {}
 
 std::string SimulatedEpisode::StateText() const {
   CHECK(!is_over());
@@ -75,7 +75,7 @@ std::string SimulatedEpisode::StateText() const {
 }
 
 int64_t SimulatedEpisode::DrawLatency(MemoryOperation operation) const {
-  const SimulatedLatency latency = LatencyOf(operation);
+  const SimulatedLatency latency = OperationLatency(operation);
   const int64_t spread_us = static_cast<int64_t>(config_.latency_spread *
                                                  static_cast<double>(latency.spread_ms * kMicrosecondsPerMillisecond));
   const DrawAt at = {.step = task_.step,

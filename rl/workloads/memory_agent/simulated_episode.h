@@ -32,7 +32,7 @@ struct SimulatedLatency {
 };
 
 // Returns the latency of an operation, before memory.latency_spread scales its spread.
-SimulatedLatency LatencyOf(data::MemoryOperation operation);
+SimulatedLatency OperationLatency(data::MemoryOperation operation);
 
 class SimulatedEpisode {
  public:
@@ -53,7 +53,7 @@ class SimulatedEpisode {
   // Returns a sentence, for people, on what the last operation did; "" before the first.
   const std::string& event() const { return event_; }
 
-  // Returns the next operation of the warm-up's solution. Not after the end (checked).
+  // Returns the next operation of the SFT phase's solution. Not after the end (checked).
   data::MemoryOperation Solution() const;
 
   // Returns how many texts the query finds in the memory now, at most kRecallWanted.

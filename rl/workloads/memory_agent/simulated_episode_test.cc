@@ -22,7 +22,7 @@ MemoryTask TaskOfStage(int stage, uint64_t prompt = 0) {
   return DrawMemoryTask(kSeed, Purpose::kTask, stage, 1, prompt);
 }
 
-MemoryOperation OperationOf(size_t number) { return static_cast<MemoryOperation>(number); }
+MemoryOperation ToOperation(size_t number) { return static_cast<MemoryOperation>(number); }
 
 class SimulatedEpisodeTest : public ::testing::Test {
  protected:
@@ -85,7 +85,7 @@ RC_GTEST_PROP(SimulatedEpisodeProperty, NoOperationFailsInTheFirstTwoStages, ())
   const int stage = *rc::gen::inRange(1, 3);
   SimulatedEpisode episode(config, kSeed, TaskOfStage(stage, *rc::gen::inRange<uint64_t>(0, 100)), 0);
   while (!episode.is_over()) {
-    const MemoryOperation operation = OperationOf(*rc::gen::inRange<size_t>(0, data::kMemoryOperationCount));
+    const MemoryOperation operation = ToOperation(*rc::gen::inRange<size_t>(0, data::kMemoryOperationCount));
     RC_ASSERT(episode.Act(operation).succeeded);
   }
 }
@@ -102,7 +102,7 @@ RC_GTEST_PROP(SimulatedEpisodeProperty, ReplayedOperationsGiveTheSameEpisode, ()
   std::vector<std::string> states;
   while (!first.is_over()) {
     states.push_back(first.StateText());
-    results.push_back(first.Act(OperationOf(*rc::gen::inRange<size_t>(0, data::kMemoryOperationCount))));
+    results.push_back(first.Act(ToOperation(*rc::gen::inRange<size_t>(0, data::kMemoryOperationCount))));
   }
   SimulatedEpisode second(config, kSeed, task, sample);
   for (size_t t = 0; t < results.size(); ++t) {
@@ -117,13 +117,13 @@ RC_GTEST_PROP(SimulatedEpisodeProperty, ReplayedOperationsGiveTheSameEpisode, ()
 // Rewards follow from the seed: a latency is drawn, not measured.
 TEST_F(SimulatedEpisodeTest, LatenciesAreWithinTheSpreadOfTheirOperationAndDifferBetweenSamples) {
   for (size_t number = 0; number < data::kMemoryOperationCount; ++number) {
-    const SimulatedLatency latency = LatencyOf(OperationOf(number));
+    const SimulatedLatency latency = OperationLatency(ToOperation(number));
     std::set<double> drawn;
     for (uint64_t sample = 0; sample < 20; ++sample) {
-      const double taken = Begin(1, sample).Act(OperationOf(number)).latency_ms;
+      const double taken = Begin(1, sample).Act(ToOperation(number)).latency_ms;
       EXPECT_GE(taken, static_cast<double>(latency.mean_ms - latency.spread_ms));
       EXPECT_LE(taken, static_cast<double>(latency.mean_ms + latency.spread_ms));
-      EXPECT_EQ(taken, Begin(1, sample).Act(OperationOf(number)).latency_ms);
+      EXPECT_EQ(taken, Begin(1, sample).Act(ToOperation(number)).latency_ms);
       drawn.insert(taken);
     }
     EXPECT_GT(drawn.size(), 10u);

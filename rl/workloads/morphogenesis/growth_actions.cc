@@ -17,7 +17,7 @@ GrowthAction GrowthActions::At(int64_t number) const {
   return {number == blueprints() + 1 ? GrowthActionKind::kFossilize : GrowthActionKind::kCull};
 }
 
-int64_t GrowthActions::NumberOf(const GrowthAction& action) const {
+int64_t GrowthActions::ActionNumber(const GrowthAction& action) const {
   switch (action.kind) {
     case GrowthActionKind::kWait:
       return 0;
@@ -32,7 +32,7 @@ int64_t GrowthActions::NumberOf(const GrowthAction& action) const {
   return 0;
 }
 
-std::string GrowthActions::NameOf(int64_t number) const {
+std::string GrowthActions::ActionName(int64_t number) const {
   const GrowthAction action = At(number);
   switch (action.kind) {
     case GrowthActionKind::kWait:
@@ -51,7 +51,7 @@ std::vector<uint8_t> GrowthActions::Mask(const TrainingSignals& signals, const G
                                          int64_t germinated) const {
   std::vector<uint8_t> allowed_A(static_cast<size_t>(size()), 0);
   const auto allow = [&](const GrowthAction& action, bool is_allowed) {
-    allowed_A[NumberOf(action)] = is_allowed ? 1 : 0;
+    allowed_A[ActionNumber(action)] = is_allowed ? 1 : 0;
   };
   allow({GrowthActionKind::kWait}, true);
   const bool germinates = !report.seed && report.embargo_epochs == 0 && germinated < models::kMostSeeds &&

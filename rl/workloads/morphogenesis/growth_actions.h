@@ -35,8 +35,8 @@ class GrowthActions {
 
   // 0 <= number < size().
   GrowthAction At(int64_t number) const;
-  int64_t NumberOf(const GrowthAction& action) const;
-  std::string NameOf(int64_t number) const;  // "GERMINATE_CONV_LIGHT"
+  int64_t ActionNumber(const GrowthAction& action) const;
+  std::string ActionName(int64_t number) const;  // "GERMINATE_CONV_LIGHT"
 
   // Returns 1 for each action that is allowed after an epoch, else 0: WAIT always; GERMINATE in a free slot without an
   // embargo once the host's training has stabilised, from epoch 5 on, after 3 epochs of plateau, until kMostSeeds seeds

@@ -37,10 +37,10 @@ std::string Allowed(const TrainingSignals& signals, const GrowthReport& report, 
 TEST(GrowthActionsTest, TheCnnHasEightActionsInTheOrderOfItsRegistry) {
   const GrowthActions actions = CnnActions();
   std::vector<std::string> names;
-  for (int64_t a = 0; a < actions.size(); ++a) names.push_back(actions.NameOf(a));
+  for (int64_t a = 0; a < actions.size(); ++a) names.push_back(actions.ActionName(a));
   EXPECT_EQ(names, (std::vector<std::string>{"WAIT", "GERMINATE_NORM", "GERMINATE_ATTENTION", "GERMINATE_DEPTHWISE",
                                              "GERMINATE_CONV_LIGHT", "GERMINATE_CONV_HEAVY", "FOSSILIZE", "CULL"}));
-  for (int64_t a = 0; a < actions.size(); ++a) EXPECT_EQ(actions.NumberOf(actions.At(a)), a);
+  for (int64_t a = 0; a < actions.size(); ++a) EXPECT_EQ(actions.ActionNumber(actions.At(a)), a);
 }
 
 TEST(GrowthActionsTest, GerminatesInAFreeSlotOfAStableHostOnAPlateau) {

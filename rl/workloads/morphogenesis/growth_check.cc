@@ -85,7 +85,7 @@ absl::string_view FaultOfEvent(const EventRow& row, int64_t epochs) {
   const GrowthEvent& event = row.event;
   if (event.epoch < 0 || event.epoch > epochs) return "its epoch does not exist";
   if (static_cast<int>(event.kind) >= kNumGrowthEventKinds) return "its kind does not exist";
-  if (row.severity != static_cast<uint8_t>(SeverityOf(event))) return "its severity is not that of its kind";
+  if (row.severity != static_cast<uint8_t>(EventSeverity(event))) return "its severity is not that of its kind";
   if (!IsStage(event.from) || !IsStage(event.to)) return "its stage does not exist";
   if (event.gate > models::Gate::kG5) return "its gate does not exist";
   if (!AreCounts({event.params, event.epochs_total, event.epochs_in_stage})) {
@@ -97,7 +97,9 @@ absl::string_view FaultOfEvent(const EventRow& row, int64_t epochs) {
   return sound ? "" : kOutOfBounds;
 }
 
-bool IsOf(const RowReader& row, const EpisodeForm& form) { return IsOf(row, form.prompt, form.sample); }
+bool IsRowForEpisode(const RowReader& row, const EpisodeForm& form) {
+  return IsRowForEpisode(row, form.prompt, form.sample);
+}
 
 struct Readers {
   RowReader hosts, episodes, networks, decisions, events;
@@ -119,7 +121,7 @@ absl::Status CheckEpisode(const GrowthRules& rules, const EpisodeForm& form, Rea
   const absl::string_view fault = FaultOfEpochs(episode, host_params, form, static_cast<size_t>(epochs));
   if (!fault.empty()) return readers->episodes.Broken(fault);
   for (int64_t epoch = 1; epoch <= epochs + 1; ++epoch, readers->networks.Next()) {
-    if (!IsOf(readers->networks, form)) return readers->episodes.Broken("it lacks a report of its network");
+    if (!IsRowForEpisode(readers->networks, form)) return readers->episodes.Broken("it lacks a report of its network");
     NetworkRow network;
     NetworkColumns(readers->networks, network);
     RETURN_IF_ERROR(readers->networks.status());
@@ -127,13 +129,13 @@ absl::Status CheckEpisode(const GrowthRules& rules, const EpisodeForm& form, Rea
     if (!wrong.empty()) return readers->networks.Broken(wrong);
   }
   for (int64_t epoch = 1; epoch <= epochs; ++epoch, readers->decisions.Next()) {
-    if (!IsOf(readers->decisions, form)) return readers->episodes.Broken("it lacks a decision");
+    if (!IsRowForEpisode(readers->decisions, form)) return readers->episodes.Broken("it lacks a decision");
     DecisionRow decision;
     DecisionColumns(readers->decisions, decision);
     const absl::string_view wrong = FaultOfDecision(decision, rules, epoch);
     if (!wrong.empty()) return readers->decisions.Broken(wrong);
   }
-  for (; IsOf(readers->events, form); readers->events.Next()) {
+  for (; IsRowForEpisode(readers->events, form); readers->events.Next()) {
     EventRow event;
     EventColumns(readers->events, event);
     const absl::string_view wrong = FaultOfEvent(event, epochs);
@@ -145,9 +147,9 @@ absl::Status CheckEpisode(const GrowthRules& rules, const EpisodeForm& form, Rea
 }  // namespace
 
 absl::Status CheckGrowthTables(const Config& config, const GrowthRules& rules, const StepTables& step) {
-  const bool is_warm_up = step.phase == Phase::kWarmUp;
-  const int64_t prompts = is_warm_up ? config.warm_up.prompts_per_step : config.rollout.prompts_per_step;
-  const int64_t samples = is_warm_up ? 1 : config.rollout.num_generations;
+  const bool is_sft = step.phase == Phase::kSft;
+  const int64_t prompts = is_sft ? config.sft.prompts_per_step : config.rollout.prompts_per_step;
+  const int64_t samples = is_sft ? 1 : config.rollout.num_generations;
   Readers readers(step);
   for (int64_t prompt = 0; readers.hosts.has_row(); ++prompt, readers.hosts.Next()) {
     if (readers.hosts.Peek<int64_t>(0) != prompt || prompt >= prompts) {
@@ -157,7 +159,7 @@ absl::Status CheckGrowthTables(const Config& config, const GrowthRules& rules, c
       if (!readers.episodes.has_row() || readers.episodes.Peek<int64_t>(0) != prompt) {
         return readers.hosts.Broken("it lacks an episode");
       }
-      RETURN_IF_ERROR(CheckEpisode(rules, {prompt, sample, is_warm_up ? size_t{0} : size_t{1}}, &readers));
+      RETURN_IF_ERROR(CheckEpisode(rules, {prompt, sample, is_sft ? size_t{0} : size_t{1}}, &readers));
     }
   }
   if (readers.episodes.has_row()) return readers.episodes.Broken("it belongs to no host");

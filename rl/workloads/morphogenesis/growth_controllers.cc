@@ -53,7 +53,7 @@ ChooseGrowth GreedyChoices(const CategoricalPolicy& policy) {
 ChooseGrowth HeuristicChoices(const GrowthActions& actions) {
   return [&actions, controller = std::make_shared<HeuristicController>(actions)](const GrowthState& state,
                                                                                  const GrowthReport& report) {
-    const int64_t action = actions.NumberOf(controller->Decide(state.signals, report).action);
+    const int64_t action = actions.ActionNumber(controller->Decide(state.signals, report).action);
     // The slot's embargo may be longer than the controller's own, and the episode may have had all its seeds.
     return GrowthChoice{.action = state.allowed_A[action] != 0 ? action : 0};
   };

@@ -27,7 +27,7 @@ constexpr double kStoryRent = 0.01, kImageRent = 0.05;
 
 absl::StatusOr<GrowthRules> GrowthRules::Of(const Config& config) {
   const MorphogenesisConfig& growth = config.morphogenesis;
-  ASSIGN_OR_RETURN(models::HostTask task, HostTaskOf(growth));
+  ASSIGN_OR_RETURN(models::HostTask task, MakeHostTask(growth));
   ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
   const models::Topology topology = task.shape.topology;
   const LossRewardScale loss_scale = {.baseline_loss = task.baseline_loss,
@@ -52,7 +52,7 @@ GrowthScale GrowthRules::Scale(int64_t host_params) const {
           .is_bootstrapped = is_bootstrapped};
 }
 
-std::vector<float> GrowthEpisode::FeaturesOf(const GrowthReport& report) const {
+std::vector<float> GrowthEpisode::ComputeFeatures(const GrowthReport& report) const {
   return GrowthFeatures(scale_, rules_.actions.blueprints(), rules_.has_telemetry, tracker_.signals(), report);
 }
 
@@ -60,13 +60,13 @@ absl::StatusOr<GrowthState> GrowthEpisode::Observe(const GrowthReport& report) {
   GrowthState state;
   state.signals = tracker_.Update(report.measures);
   seed_before_ = std::exchange(seed_, report.seed);
-  state.feature_F = FeaturesOf(report);
+  state.feature_F = ComputeFeatures(report);
   state.allowed_A = rules_.actions.Mask(state.signals, report, germinated_);
   RETURN_IF_ERROR(RequireAction(state.allowed_A));
   return state;
 }
 
-GrowthReward GrowthEpisode::RewardOf(const GrowthReport& report, GrowthActionKind action) const {
+GrowthReward GrowthEpisode::ComputeReward(const GrowthReport& report, GrowthActionKind action) const {
   const RewardedState state = {
       tracker_.signals(), report, seed_before_, scale_, action, /*by_contribution=*/rules_.reward == "contribution"};
   if (rules_.reward == "loss") return LossReward(state, rules_.loss_scale);
@@ -75,7 +75,7 @@ GrowthReward GrowthEpisode::RewardOf(const GrowthReport& report, GrowthActionKin
   return ShapedReward(state);
 }
 
-std::vector<float> GrowthEpisode::FinalFeatures(const GrowthReport& report) const { return FeaturesOf(report); }
+std::vector<float> GrowthEpisode::FinalFeatures(const GrowthReport& report) const { return ComputeFeatures(report); }
 
 std::vector<double> GrowthOutcome::earned_T() const {
   std::vector<double> earned;
@@ -85,7 +85,7 @@ std::vector<double> GrowthOutcome::earned_T() const {
 
 double GrowthOutcome::total_return() const { return kernels::TreeSum(earned_T()); }
 
-absl::StatusOr<GrowthOutcome> OutcomeOf(const GrowthRules& rules, const PlayedGrowth& played) {
+absl::StatusOr<GrowthOutcome> ComputeOutcome(const GrowthRules& rules, const PlayedGrowth& played) {
   const size_t epochs = static_cast<size_t>(rules.task.max_epochs);
   if (played.action_T.size() != epochs || played.report_T1.size() != epochs + 1) {
     return absl::DataLossError(absl::StrCat("an episode has ", played.action_T.size(), " decisions and ",
@@ -105,7 +105,7 @@ absl::StatusOr<GrowthOutcome> OutcomeOf(const GrowthRules& rules, const PlayedGr
     decisions.allowed_TA.insert(decisions.allowed_TA.end(), state.allowed_A.begin(), state.allowed_A.end());
     decisions.action_T.push_back(action);
     const GrowthActionKind kind = rules.actions.At(action).kind;
-    outcome.reward_T.push_back(episode.RewardOf(report, kind));
+    outcome.reward_T.push_back(episode.ComputeReward(report, kind));
     episode.Take(kind);
     outcome.signals_T.push_back(std::move(state.signals));
   }
@@ -114,7 +114,7 @@ absl::StatusOr<GrowthOutcome> OutcomeOf(const GrowthRules& rules, const PlayedGr
   return outcome;
 }
 
-GrowthScore ScoreOf(const PlayedGrowth& played, const GrowthOutcome& outcome) {
+GrowthScore ScoreGrowth(const PlayedGrowth& played, const GrowthOutcome& outcome) {
   CHECK(!played.report_T1.empty());
   const GrowthReport& last = played.report_T1.back();
   const int64_t live = last.seed ? last.seed->params : 0;

@@ -56,7 +56,7 @@ class GrowthEpisode {
   absl::StatusOr<GrowthState> Observe(const GrowthReport& report);
 
   // Returns what an action earns in the state that was returned last.
-  GrowthReward RewardOf(const GrowthReport& report, GrowthActionKind action) const;
+  GrowthReward ComputeReward(const GrowthReport& report, GrowthActionKind action) const;
 
   // Returns the features after the last decision, when it has been carried out.
   std::vector<float> FinalFeatures(const GrowthReport& report) const;
@@ -67,7 +67,7 @@ class GrowthEpisode {
   const TrainingSignals& signals() const { return tracker_.signals(); }
 
  private:
-  std::vector<float> FeaturesOf(const GrowthReport& report) const;
+  std::vector<float> ComputeFeatures(const GrowthReport& report) const;
 
   const GrowthRules& rules_;
   const GrowthScale scale_;
@@ -99,7 +99,7 @@ struct GrowthOutcome {
 
 // DataLoss: another number of epochs than an episode has, an action that is not allowed in its state, or numbers out of
 // bounds. Pure.
-absl::StatusOr<GrowthOutcome> OutcomeOf(const GrowthRules& rules, const PlayedGrowth& played);
+absl::StatusOr<GrowthOutcome> ComputeOutcome(const GrowthRules& rules, const PlayedGrowth& played);
 
 // What is measured of an episode.
 struct GrowthScore {
@@ -109,7 +109,7 @@ struct GrowthScore {
 
   bool operator==(const GrowthScore&) const = default;
 };
-GrowthScore ScoreOf(const PlayedGrowth& played, const GrowthOutcome& outcome);
+GrowthScore ScoreGrowth(const PlayedGrowth& played, const GrowthOutcome& outcome);
 
 }  // namespace reprise::rl
 

@@ -7,7 +7,7 @@
 namespace reprise::rl {
 namespace {
 
-GrowthEventKind KindOf(models::SlotEventKind kind) {
+GrowthEventKind ToGrowthEventKind(models::SlotEventKind kind) {
   switch (kind) {
     case models::SlotEventKind::kGerminated:
       return GrowthEventKind::kSeedGerminated;
@@ -34,13 +34,13 @@ absl::string_view NameOf(GrowthEventKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-GrowthEventSeverity SeverityOf(const GrowthEvent& event) {
+GrowthEventSeverity EventSeverity(const GrowthEvent& event) {
   if (event.kind == GrowthEventKind::kRolledBack) return GrowthEventSeverity::kError;
   return event.kind == GrowthEventKind::kGateFailed ? GrowthEventSeverity::kWarning : GrowthEventSeverity::kInfo;
 }
 
 GrowthEvent EventOf(const models::SlotEvent& event) {
-  return {.kind = KindOf(event.kind),
+  return {.kind = ToGrowthEventKind(event.kind),
           .epoch = event.epoch,
           .seed_id = event.seed_id,
           .slot_id = event.slot_id,

@@ -46,7 +46,7 @@ struct GrowthEvent {
   bool operator==(const GrowthEvent&) const = default;
 };
 
-GrowthEventSeverity SeverityOf(const GrowthEvent& event);
+GrowthEventSeverity EventSeverity(const GrowthEvent& event);
 
 GrowthEvent EventOf(const models::SlotEvent& event);
 GrowthEvent GateFailure(int64_t epoch, const models::SeedState* seed, models::Stage target,

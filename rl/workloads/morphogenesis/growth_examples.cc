@@ -53,8 +53,8 @@ void Divide(int64_t count, int64_t batch_size, GrowthBatches* batches) {
   }
 }
 
-absl::StatusOr<data::ImageSplits> ImagesOf(const MorphogenesisConfig& config, uint64_t seed, FileSystem& files,
-                                           std::vector<ExternalFile>* files_read) {
+absl::StatusOr<data::ImageSplits> LoadImages(const MorphogenesisConfig& config, uint64_t seed, FileSystem& files,
+                                             std::vector<ExternalFile>* files_read) {
   const int64_t train = config.train_examples, validation = config.validation_examples;
   if (config.data_path.empty()) {
     return data::ImageSplits{data::GeneratedImages(seed, config.image_size, 0, train),
@@ -72,8 +72,8 @@ absl::StatusOr<data::ImageSplits> ImagesOf(const MorphogenesisConfig& config, ui
   return std::move(cifar.splits);
 }
 
-absl::StatusOr<data::StorySplits> StoriesOf(const MorphogenesisConfig& config, uint64_t seed, FileSystem& files,
-                                            std::vector<ExternalFile>* files_read) {
+absl::StatusOr<data::StorySplits> LoadStories(const MorphogenesisConfig& config, uint64_t seed, FileSystem& files,
+                                              std::vector<ExternalFile>* files_read) {
   const data::StoryCounts counts = {config.block_size, config.train_examples, config.validation_examples};
   if (config.data_path.empty()) return data::GeneratedStories(seed, counts);
   const absl::StatusOr<std::string> read = ReadFile(files, config.data_path, kMostTextBytes);
@@ -108,17 +108,17 @@ void GrowthExamples::SetValidation(const data::ImageSet& images, const data::Sto
 
 absl::StatusOr<GrowthExamples> GrowthExamples::Load(const MorphogenesisConfig& config, uint64_t seed, FileSystem& files,
                                                     std::vector<ExternalFile>* files_read) {
-  ASSIGN_OR_RETURN(const models::HostTask task, HostTaskOf(config));
+  ASSIGN_OR_RETURN(const models::HostTask task, MakeHostTask(config));
   GrowthExamples examples;
   examples.has_images_ = task.shape.topology == models::Topology::kCnn;
   examples.augments_ = config.augments;
   examples.batch_size_ = task.batch_size;
   if (examples.has_images_) {
-    ASSIGN_OR_RETURN(data::ImageSplits splits, ImagesOf(config, seed, files, files_read));
+    ASSIGN_OR_RETURN(data::ImageSplits splits, LoadImages(config, seed, files, files_read));
     examples.images_ = std::move(splits.train);
     examples.SetValidation(splits.validation, {});
   } else {
-    ASSIGN_OR_RETURN(data::StorySplits splits, StoriesOf(config, seed, files, files_read));
+    ASSIGN_OR_RETURN(data::StorySplits splits, LoadStories(config, seed, files, files_read));
     examples.stories_ = std::move(splits.train);
     examples.SetValidation({}, splits.validation);
   }

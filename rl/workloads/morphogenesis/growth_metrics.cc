@@ -22,7 +22,7 @@ double Share(int64_t part, int64_t whole) {
   return static_cast<double>(part) / static_cast<double>(std::max<int64_t>(1, whole));
 }
 
-GrowthScore MeanOf(absl::Span<const GrowthScore> scores) {
+GrowthScore AverageScores(absl::Span<const GrowthScore> scores) {
   std::vector<double> returns, accuracies, params;
   for (const GrowthScore& score : scores) {
     returns.push_back(score.total_return);
@@ -33,7 +33,7 @@ GrowthScore MeanOf(absl::Span<const GrowthScore> scores) {
 }
 
 void AddScores(absl::string_view prefix, const std::vector<GrowthScore>& scores, Metrics* metrics) {
-  const GrowthScore mean = MeanOf(scores);
+  const GrowthScore mean = AverageScores(scores);
   metrics->emplace_back(absl::StrCat(prefix, "added_params"), mean.added_params);
   metrics->emplace_back(absl::StrCat(prefix, "final_accuracy"), mean.final_accuracy);
   metrics->emplace_back(absl::StrCat(prefix, "return"), mean.total_return);
@@ -47,7 +47,7 @@ void AddGrowthMetrics(const GrowthRules& rules, const StepRecord& record, Metric
   std::array<int64_t, kNumGrowthEventKinds> of_event = {};
   int64_t decisions = 0;
   for (const EpisodeRecord& episode : record.episode_N) {
-    const PlayedGrowth& played = PlayedOf(episode);
+    const PlayedGrowth& played = GetPlayedGrowth(episode);
     const GrowthReport& last = played.report_T1.back();
     accuracies.push_back(last.measures.val_accuracy);
     params.push_back(static_cast<double>(last.fossil_params + (last.seed ? last.seed->params : 0)));
@@ -69,9 +69,10 @@ void AddGrowthMetrics(const GrowthRules& rules, const StepRecord& record, Metric
   metrics->emplace_back("growth/rolled_back", per_episode(GrowthEventKind::kRolledBack));
 }
 
-HeldOutGrowth HeldOutOf(const GrowthScore& greedy, const GrowthScore& heuristic, const GrowthScore& random,
-                        absl::Span<const GrowthScore> sampled_G, int64_t epochs) {
-  HeldOutGrowth result = {.greedy = greedy, .heuristic = heuristic, .random = random, .sampled = MeanOf(sampled_G)};
+HeldOutGrowth SummarizeHeldOut(const GrowthScore& greedy, const GrowthScore& heuristic, const GrowthScore& random,
+                               absl::Span<const GrowthScore> sampled_G, int64_t epochs) {
+  HeldOutGrowth result = {
+      .greedy = greedy, .heuristic = heuristic, .random = random, .sampled = AverageScores(sampled_G)};
   for (const GrowthScore& sample : sampled_G) {
     result.correct += sample.total_return > heuristic.total_return ? 1 : 0;
     result.decisions += epochs;

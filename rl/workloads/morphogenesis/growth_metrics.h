@@ -26,8 +26,8 @@ struct HeldOutGrowth {
 };
 
 // sampled_G: the scores of the samples; may be empty.
-HeldOutGrowth HeldOutOf(const GrowthScore& greedy, const GrowthScore& heuristic, const GrowthScore& random,
-                        absl::Span<const GrowthScore> sampled_G, int64_t epochs);
+HeldOutGrowth SummarizeHeldOut(const GrowthScore& greedy, const GrowthScore& heuristic, const GrowthScore& random,
+                               absl::Span<const GrowthScore> sampled_G, int64_t epochs);
 
 // Returns the metrics of GrowthScoreNames (rl/workloads/morphogenesis/section/morphogenesis_section.h), and those of
 // ScoreMetrics, where an episode is correct if its return is greater than that of the heuristic controller with the

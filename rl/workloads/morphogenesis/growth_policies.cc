@@ -12,7 +12,7 @@ using models::Stage;
 
 constexpr absl::string_view kTurns[] = {"conv_light", "conv_heavy", "attention", "norm", "depthwise"};
 
-std::vector<int64_t> TurnsOf(const std::vector<std::string>& names) {
+std::vector<int64_t> OrderByTurn(const std::vector<std::string>& names) {
   std::vector<int64_t> turns;
   for (const absl::string_view name : kTurns) {
     const auto found = std::find(names.begin(), names.end(), name);
@@ -30,7 +30,7 @@ double Confidence(double amount) { return std::clamp(amount / 5, 0.0, 1.0); }
 
 HeuristicController::HeuristicController(const GrowthActions& actions, const HeuristicOptions& options)
     : options_(options),
-      turn_B_(TurnsOf(actions.blueprint_names())),
+      turn_B_(OrderByTurn(actions.blueprint_names())),
       penalty_B_(turn_B_.size(), 0),
       epochs_since_cull_(options.embargo_epochs) {}
 

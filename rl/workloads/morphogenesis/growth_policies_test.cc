@@ -16,15 +16,15 @@ TrainingSignals Ready() { return {.epoch = 5, .plateau_epochs = 4, .is_stabilize
 
 GrowthReport With(const SeedReport& seed) { return {.seed = seed}; }
 
-std::string NameOf(const GrowthActions& actions, const HeuristicDecision& decision) {
-  return actions.NameOf(actions.NumberOf(decision.action));
+std::string ActionName(const GrowthActions& actions, const HeuristicDecision& decision) {
+  return actions.ActionName(actions.ActionNumber(decision.action));
 }
 
 TEST(HeuristicControllerTest, GerminatesInTurnWhenTheHostIsStableOnAPlateau) {
   const GrowthActions actions = CnnActions();
   HeuristicController controller(actions);
   std::vector<std::string> names;
-  for (int i = 0; i < 6; ++i) names.push_back(NameOf(actions, controller.Decide(Ready(), {})));
+  for (int i = 0; i < 6; ++i) names.push_back(ActionName(actions, controller.Decide(Ready(), {})));
   EXPECT_EQ(names, (std::vector<std::string>{"GERMINATE_CONV_LIGHT", "GERMINATE_CONV_HEAVY", "GERMINATE_ATTENTION",
                                              "GERMINATE_NORM", "GERMINATE_DEPTHWISE", "GERMINATE_CONV_LIGHT"}));
   EXPECT_EQ(HeuristicController(actions).Decide(Ready(), {}).confidence, 0.8);
@@ -33,7 +33,7 @@ TEST(HeuristicControllerTest, GerminatesInTurnWhenTheHostIsStableOnAPlateau) {
 TEST(HeuristicControllerTest, WaitsForAStableHostAPlateauAndEpochFive) {
   const GrowthActions actions = CnnActions();
   const auto decide = [&](const TrainingSignals& signals) {
-    return NameOf(actions, HeuristicController(actions).Decide(signals, {}));
+    return ActionName(actions, HeuristicController(actions).Decide(signals, {}));
   };
   TrainingSignals signals = Ready();
   signals.epoch = 4;
@@ -49,7 +49,7 @@ TEST(HeuristicControllerTest, WaitsForAStableHostAPlateauAndEpochFive) {
 TEST(HeuristicControllerTest, CullsAFailingSeedAndJudgesInProbation) {
   const GrowthActions actions = CnnActions();
   const auto decide = [&](const SeedReport& seed) {
-    return NameOf(actions, HeuristicController(actions).Decide(Ready(), With(seed)));
+    return ActionName(actions, HeuristicController(actions).Decide(Ready(), With(seed)));
   };
   SeedReport seed = {.stage = Stage::kTraining, .epochs_in_stage = 5, .age = 12, .stage_improvement = -2.5};
   EXPECT_EQ(decide(seed), "CULL");
@@ -74,9 +74,9 @@ TEST(HeuristicControllerTest, NothingGerminatesForFiveEpochsAfterACull) {
   HeuristicController controller(actions);
   const SeedReport failing = {
       .stage = Stage::kTraining, .blueprint = 3, .epochs_in_stage = 5, .age = 12, .stage_improvement = -3};
-  EXPECT_EQ(NameOf(actions, controller.Decide(Ready(), With(failing))), "CULL");
-  for (int i = 1; i < 5; ++i) EXPECT_EQ(NameOf(actions, controller.Decide(Ready(), {})), "WAIT") << i;
-  EXPECT_NE(NameOf(actions, controller.Decide(Ready(), {})), "WAIT");
+  EXPECT_EQ(ActionName(actions, controller.Decide(Ready(), With(failing))), "CULL");
+  for (int i = 1; i < 5; ++i) EXPECT_EQ(ActionName(actions, controller.Decide(Ready(), {})), "WAIT") << i;
+  EXPECT_NE(ActionName(actions, controller.Decide(Ready(), {})), "WAIT");
 }
 
 TEST(HeuristicControllerTest, LeavesOutABlueprintThatWasCulledOften) {
@@ -86,10 +86,10 @@ TEST(HeuristicControllerTest, LeavesOutABlueprintThatWasCulledOften) {
       .stage = Stage::kTraining, .blueprint = 3, .epochs_in_stage = 5, .age = 12, .stage_improvement = -3};
   // Penalties 2, 2 / 2 + 2 = 3, 3.5 and 3.75, of which 1.875 is left: less than 3.
   for (int i = 0; i < 4; ++i) controller.Decide(Ready(), With(failing));
-  EXPECT_EQ(NameOf(actions, controller.Decide(Ready(), {})), "GERMINATE_CONV_LIGHT");
+  EXPECT_EQ(ActionName(actions, controller.Decide(Ready(), {})), "GERMINATE_CONV_LIGHT");
   HeuristicController strict(actions, {.embargo_epochs = 0, .most_penalty = 1});
   for (int i = 0; i < 4; ++i) strict.Decide(Ready(), With(failing));
-  EXPECT_EQ(NameOf(actions, strict.Decide(Ready(), {})), "GERMINATE_CONV_HEAVY") << "1.875 is too much";
+  EXPECT_EQ(ActionName(actions, strict.Decide(Ready(), {})), "GERMINATE_CONV_HEAVY") << "1.875 is too much";
 }
 
 TEST(HeuristicControllerTest, WhereAllBlueprintsArePenalizedTheLeastFollows) {
@@ -102,7 +102,7 @@ TEST(HeuristicControllerTest, WhereAllBlueprintsArePenalizedTheLeastFollows) {
                                      .age = 12,
                                      .stage_improvement = -3}));
   }
-  EXPECT_EQ(NameOf(actions, controller.Decide(Ready(), {})), "GERMINATE_ATTENTION");
+  EXPECT_EQ(ActionName(actions, controller.Decide(Ready(), {})), "GERMINATE_ATTENTION");
 }
 
 // In esper-lite the names of the CNN's blueprints are asked of every registry, and a transformer's run ends there.
@@ -110,7 +110,7 @@ TEST(HeuristicControllerTest, PlaysTransformersWithTheirOwnBlueprints) {
   const GrowthActions actions({"norm", "lora", "attention", "flex_attention", "mlp"});
   HeuristicController controller(actions);
   std::vector<std::string> names;
-  for (int i = 0; i < 5; ++i) names.push_back(NameOf(actions, controller.Decide(Ready(), {})));
+  for (int i = 0; i < 5; ++i) names.push_back(ActionName(actions, controller.Decide(Ready(), {})));
   EXPECT_EQ(names, (std::vector<std::string>{"GERMINATE_NORM", "GERMINATE_LORA", "GERMINATE_ATTENTION",
                                              "GERMINATE_FLEX_ATTENTION", "GERMINATE_MLP"}));
 }

@@ -69,15 +69,15 @@ std::vector<Comparison> GrowthComparisons() {
   return comparisons;
 }
 
-const FeatureDecisions& FeaturesOf(const EpisodeRecord& episode) {
+const FeatureDecisions& GetFeatures(const EpisodeRecord& episode) {
   const auto* const decisions = std::any_cast<FeatureDecisions>(&episode.content);
   CHECK(decisions != nullptr);
   return *decisions;
 }
 
 void AppendNetworks(const StepRecord& part, const EpisodeRecord& episode, StreamTable& table) {
-  const PlayedGrowth& played = PlayedOf(episode);
-  const std::vector<float>& feature_TF = FeaturesOf(episode).feature_TF;
+  const PlayedGrowth& played = GetPlayedGrowth(episode);
+  const std::vector<float>& feature_TF = GetFeatures(episode).feature_TF;
   const size_t features = feature_TF.size() / played.report_T1.size();
   for (size_t t = 0; t < played.report_T1.size(); ++t) {
     const GrowthReport& report = played.report_T1[t];
@@ -95,7 +95,7 @@ void AppendNetworks(const StepRecord& part, const EpisodeRecord& episode, Stream
 }
 
 void AppendDecisions(const StepRecord& part, const EpisodeRecord& episode, StreamTable& table) {
-  const FeatureDecisions& decisions = FeaturesOf(episode);
+  const FeatureDecisions& decisions = GetFeatures(episode);
   const size_t epochs = decisions.action_T.size(), actions = decisions.allowed_TA.size() / epochs;
   for (size_t t = 0; t < epochs; ++t) {
     DecisionRow row = {.prompt = episode.prompt,
@@ -112,10 +112,10 @@ void AppendDecisions(const StepRecord& part, const EpisodeRecord& episode, Strea
 }
 
 void AppendEvents(const StepRecord& part, const EpisodeRecord& episode, StreamTable& table) {
-  for (const GrowthEvent& event : PlayedOf(episode).events) {
+  for (const GrowthEvent& event : GetPlayedGrowth(episode).events) {
     const EventRow row = {.prompt = episode.prompt,
                           .sample = episode.sample,
-                          .severity = static_cast<uint8_t>(SeverityOf(event)),
+                          .severity = static_cast<uint8_t>(EventSeverity(event)),
                           .event = event,
                           .counterfactual = internal::ToColumn(event.counterfactual)};
     EventColumns(RowWriter(part.phase, part.step, table), row);
@@ -125,21 +125,21 @@ void AppendEvents(const StepRecord& part, const EpisodeRecord& episode, StreamTa
 // Reads the rows of an episode in all streams, and moves the readers behind them.
 PlayedGrowth ReadPlayed(EpisodeRecord* episode, RowReader* networks, RowReader* decisions, RowReader* events) {
   PlayedGrowth played;
-  for (; IsOf(*networks, episode->prompt, episode->sample); networks->Next()) {
+  for (; IsRowForEpisode(*networks, episode->prompt, episode->sample); networks->Next()) {
     NetworkRow row;
     NetworkColumns(*networks, row);
     row.seed.counterfactual = internal::FromColumn(row.counterfactual);
     if (row.has_seed) row.report.seed = row.seed;
     played.report_T1.push_back(std::move(row.report));
   }
-  for (; IsOf(*decisions, episode->prompt, episode->sample); decisions->Next()) {
+  for (; IsRowForEpisode(*decisions, episode->prompt, episode->sample); decisions->Next()) {
     DecisionRow row;
     DecisionColumns(*decisions, row);
     played.action_T.push_back(row.action);
     episode->earned_T.push_back(row.earned);
     episode->advantage_T.push_back(row.advantage);
   }
-  for (; IsOf(*events, episode->prompt, episode->sample); events->Next()) {
+  for (; IsRowForEpisode(*events, episode->prompt, episode->sample); events->Next()) {
     EventRow row;
     EventColumns(*events, row);
     row.event.counterfactual = internal::FromColumn(row.counterfactual);
@@ -164,12 +164,12 @@ RecordSchema GrowthSchema(const Config& config) {
 std::vector<StreamTable> GrowthTables(const StepRecord& part) {
   std::vector<StreamTable> tables = EmptyTables(internal::GrowthStreams());
   for (const TaskRecord& task : part.task_P) {
-    const int64_t host_seed = static_cast<int64_t>(GrowthTaskOf(task).host_seed);
+    const int64_t host_seed = static_cast<int64_t>(GetGrowthTask(task).host_seed);
     HostColumns(RowWriter(part.phase, part.step, tables[internal::kHosts]), task.prompt, host_seed);
   }
   for (const EpisodeRecord& episode : part.episode_N) {
     EpisodeColumns(RowWriter(part.phase, part.step, tables[internal::kEpisodes]), episode,
-                   PlayedOf(episode).host_params);
+                   GetPlayedGrowth(episode).host_params);
     AppendNetworks(part, episode, tables[internal::kNetworks]);
     AppendDecisions(part, episode, tables[internal::kDecisions]);
     AppendEvents(part, episode, tables[internal::kEvents]);
@@ -192,7 +192,7 @@ TaskRecord GrowthTaskRecord(const Config& config, Phase phase, int64_t step, int
 
 absl::StatusOr<EpisodeRecord> GrowthEpisodeRecord(const GrowthRules& rules, int64_t prompt, int64_t sample,
                                                   PlayedGrowth played) {
-  ASSIGN_OR_RETURN(GrowthOutcome outcome, OutcomeOf(rules, played));
+  ASSIGN_OR_RETURN(GrowthOutcome outcome, ComputeOutcome(rules, played));
   EpisodeRecord episode;
   episode.prompt = prompt;
   episode.sample = sample;
@@ -204,21 +204,21 @@ absl::StatusOr<EpisodeRecord> GrowthEpisodeRecord(const GrowthRules& rules, int6
   return episode;
 }
 
-const GrowthTask& GrowthTaskOf(const TaskRecord& task) {
+const GrowthTask& GetGrowthTask(const TaskRecord& task) {
   const auto* const content = std::any_cast<GrowthTask>(&task.content);
   CHECK(content != nullptr);
   return *content;
 }
 
-const PlayedGrowth& PlayedOf(const EpisodeRecord& episode) {
-  const auto* const played = std::any_cast<PlayedGrowth>(&FeaturesOf(episode).origin);
+const PlayedGrowth& GetPlayedGrowth(const EpisodeRecord& episode) {
+  const auto* const played = std::any_cast<PlayedGrowth>(&GetFeatures(episode).origin);
   CHECK(played != nullptr);
   return *played;
 }
 
-absl::StatusOr<StepRecord> GrowthRecordOf(const GrowthRules& rules, const StepTables& step) {
+absl::StatusOr<StepRecord> ReadGrowthRecord(const GrowthRules& rules, const StepTables& step) {
   StepRecord record;
-  static_cast<StepResults&>(record) = ResultsOf(step);
+  static_cast<StepResults&>(record) = ReadResults(step);
   for (RowReader hosts(step.Find("hosts")); hosts.has_row(); hosts.Next()) {
     TaskRecord& task = record.task_P.emplace_back();
     int64_t host_seed = 0;

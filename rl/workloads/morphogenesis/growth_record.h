@@ -49,17 +49,17 @@ std::vector<StreamTable> GrowthTables(const StepRecord& part);
 TaskRecord GrowthTaskRecord(const Config& config, Phase phase, int64_t step, int64_t prompt);
 uint64_t HostSeed(uint64_t seed, Purpose purpose, uint64_t step, uint64_t prompt);
 
-// Returns the record of an episode that was played, without log-probabilities and rewards. Errors of OutcomeOf.
+// Returns the record of an episode that was played, without log-probabilities and rewards. Errors of ComputeOutcome.
 absl::StatusOr<EpisodeRecord> GrowthEpisodeRecord(const GrowthRules& rules, int64_t prompt, int64_t sample,
                                                   PlayedGrowth played);
 
 // Return the content of a record. A record of another workload is a failed check.
-const GrowthTask& GrowthTaskOf(const TaskRecord& task);
-const PlayedGrowth& PlayedOf(const EpisodeRecord& episode);
+const GrowthTask& GetGrowthTask(const TaskRecord& task);
+const PlayedGrowth& GetPlayedGrowth(const EpisodeRecord& episode);
 
-// Returns the record of a step from its tables, which CheckGrowthTables must have accepted. Errors of OutcomeOf, with
-// prompt and sample.
-absl::StatusOr<StepRecord> GrowthRecordOf(const GrowthRules& rules, const StepTables& step);
+// Returns the record of a step from its tables, which CheckGrowthTables must have accepted. Errors of ComputeOutcome,
+// with prompt and sample.
+absl::StatusOr<StepRecord> ReadGrowthRecord(const GrowthRules& rules, const StepTables& step);
 
 }  // namespace reprise::rl
 

@@ -74,7 +74,7 @@ StepRecord Record() {
   return record;
 }
 
-StepTables TablesOf(const StepRecord& record) {
+StepTables MakeTables(const StepRecord& record) {
   StepTables step;
   step.phase = record.phase, step.step = record.step;
   step.tables = GrowthTables(record);
@@ -84,15 +84,15 @@ StepTables TablesOf(const StepRecord& record) {
 absl::Status Check(const StepTables& step) { return CheckGrowthTables(Small(), Rules(), step); }
 
 TEST(GrowthRecordTest, AStepComesBackFromItsTables) {
-  const StepTables tables = TablesOf(Record());
+  const StepTables tables = MakeTables(Record());
   ASSERT_OK(Check(tables));
-  ASSERT_OK_AND_ASSIGN(const StepRecord read, GrowthRecordOf(Rules(), tables));
+  ASSERT_OK_AND_ASSIGN(const StepRecord read, ReadGrowthRecord(Rules(), tables));
   ASSERT_EQ(read.episode_N.size(), 2u);
-  EXPECT_EQ(PlayedOf(read.episode_N[1]), Played());
-  EXPECT_EQ(GrowthTaskOf(read.task_P[1]), GrowthTaskOf(Record().task_P[1]));
+  EXPECT_EQ(GetPlayedGrowth(read.episode_N[1]), Played());
+  EXPECT_EQ(GetGrowthTask(read.task_P[1]), GetGrowthTask(Record().task_P[1]));
   EXPECT_EQ(read.episode_N[1].earned_T, (std::vector<double>{1, 2}));
   EXPECT_EQ(read.episode_N[1].advantage_T, (std::vector<double>{0.25, -0.25}));
-  EXPECT_FALSE(FirstDivergence(GrowthSchema(Small()), TablesOf(read), tables, {}).has_value());
+  EXPECT_FALSE(FirstDivergence(GrowthSchema(Small()), MakeTables(read), tables, {}).has_value());
 }
 
 TEST(GrowthRecordTest, HostsOfTwoPromptsAndOfTrainingAndEvaluationDiffer) {
@@ -104,10 +104,10 @@ TEST(GrowthRecordTest, HostsOfTwoPromptsAndOfTrainingAndEvaluationDiffer) {
 }
 
 // Returns the error for a record that was damaged.
-std::string ErrorOf(const std::function<void(StepRecord&)>& damage) {
+std::string ErrorOf(const std::function<void(StepRecord&)>& corrupt) {
   StepRecord record = Record();
-  damage(record);
-  const absl::Status status = Check(TablesOf(record));
+  corrupt(record);
+  const absl::Status status = Check(MakeTables(record));
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   return std::string(status.message());
 }
@@ -117,7 +117,7 @@ FeatureDecisions& Decisions(StepRecord& record) {
 }
 PlayedGrowth& PlayedIn(StepRecord& record) { return *std::any_cast<PlayedGrowth>(&Decisions(record).origin); }
 
-TEST(GrowthRecordTest, DamageIsASentenceWithStreamAndRow) {
+TEST(GrowthRecordTest, CorruptionIsASentenceWithStreamAndRow) {
   EXPECT_THAT(ErrorOf([](StepRecord& r) { r.episode_N.pop_back(); }), HasSubstr("stream hosts, row 1: it lacks an"));
   EXPECT_THAT(ErrorOf([](StepRecord& r) { r.episode_N[1].logprobs.pop_back(); }), HasSubstr("stream episodes, row 1"));
   EXPECT_THAT(ErrorOf([](StepRecord& r) { PlayedIn(r).host_params = 0; }), HasSubstr("its host has no parameters"));
@@ -142,9 +142,9 @@ TEST(GrowthRecordTest, DamageIsASentenceWithStreamAndRow) {
 TEST(GrowthRecordTest, AnActionThatItsStateDoesNotAllowIsNotExecutedAgain) {
   StepRecord record = Record();
   Decisions(record).action_T[0] = 6, Decisions(record).allowed_TA[6] = 1;
-  const StepTables tables = TablesOf(record);
+  const StepTables tables = MakeTables(record);
   ASSERT_OK(Check(tables));
-  EXPECT_THAT(GrowthRecordOf(Rules(), tables),
+  EXPECT_THAT(ReadGrowthRecord(Rules(), tables),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("prompt 1 sample 0: the action 6 after epoch 1")));
 }
 
@@ -152,7 +152,7 @@ TEST(GrowthRecordTest, TheFirstDifferenceIsNamed) {
   const RecordSchema schema = GrowthSchema(Small());
   StepRecord other = Record();
   PlayedIn(other).report_T1[1].seed->alpha = 0.75;
-  const auto divergence = FirstDivergence(schema, TablesOf(Record()), TablesOf(other), {});
+  const auto divergence = FirstDivergence(schema, MakeTables(Record()), MakeTables(other), {});
   ASSERT_TRUE(divergence.has_value());
   EXPECT_EQ(divergence->stage, "networks");
 }

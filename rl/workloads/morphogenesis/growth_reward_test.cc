@@ -35,24 +35,24 @@ std::optional<SeedReport> Before(const GrowthReport& report) {
   return before;
 }
 
-GrowthReward ShapedOf(const TrainingSignals& signals, const GrowthReport& report, GrowthActionKind action) {
+GrowthReward RewardByShaping(const TrainingSignals& signals, const GrowthReport& report, GrowthActionKind action) {
   return ShapedReward({signals, report, Before(report), kScale, action});
 }
 
-GrowthReward ContributionOf(const TrainingSignals& signals, const GrowthReport& report, GrowthActionKind action) {
+GrowthReward RewardByContribution(const TrainingSignals& signals, const GrowthReport& report, GrowthActionKind action) {
   return ContributionReward({signals, report, Before(report), kScale, action, /*by_contribution=*/true});
 }
 
-GrowthReward LossOf(const TrainingSignals& signals, const GrowthReport& report) {
+GrowthReward RewardByLoss(const TrainingSignals& signals, const GrowthReport& report) {
   return LossReward({signals, report, Before(report), kScale, GrowthActionKind::kWait}, {});
 }
 
 double Shaped(const TrainingSignals& signals, const GrowthReport& report, GrowthActionKind action) {
-  return ShapedOf(signals, report, action).total();
+  return RewardByShaping(signals, report, action).total();
 }
 
 double ByContribution(const TrainingSignals& signals, const GrowthReport& report, GrowthActionKind action) {
-  return ContributionOf(signals, report, action).total();
+  return RewardByContribution(signals, report, action).total();
 }
 
 SeedReport Seed(Stage stage, int64_t epochs_in_stage, double improvement = 0) {
@@ -80,7 +80,7 @@ TEST(ShapedRewardTest, HasTheGoldenPotentialOfAChangeOfStage) {
   seed.previous_epochs_in_stage = 3;
   const TrainingSignals signals = Signals(0);
   const GrowthReport report = With(seed);
-  EXPECT_NEAR(ShapedOf(signals, report, GrowthActionKind::kWait).potential, -0.0105, kEps);
+  EXPECT_NEAR(RewardByShaping(signals, report, GrowthActionKind::kWait).potential, -0.0105, kEps);
 }
 
 TEST(ShapedRewardTest, PaysRentOnceForFossilsAndForTheLiveSeed) {
@@ -88,7 +88,7 @@ TEST(ShapedRewardTest, PaysRentOnceForFossilsAndForTheLiveSeed) {
     GrowthReport report = {.fossil_params = fossil};
     if (live > 0) report.seed = SeedReport{.params = live};
     const TrainingSignals signals = Signals(0);
-    return ShapedOf(signals, report, GrowthActionKind::kWait).rent;
+    return RewardByShaping(signals, report, GrowthActionKind::kWait).rent;
   };
   EXPECT_EQ(rent(0, 0), 0);
   EXPECT_NEAR(rent(0, 37000), -kRentOfConvLight, kEps);
@@ -100,7 +100,7 @@ TEST(ShapedRewardTest, PaysRentOnceForFossilsAndForTheLiveSeed) {
 TEST(ShapedRewardTest, JudgesActionsByTheStage) {
   const auto action = [](const GrowthReport& report, GrowthActionKind kind) {
     const TrainingSignals signals = Signals(0);
-    return ShapedOf(signals, report, kind).action;
+    return RewardByShaping(signals, report, kind).action;
   };
   const auto with = [](Stage stage, int64_t epochs, double improvement, int64_t age = 12) {
     SeedReport seed = Seed(stage, epochs, improvement);
@@ -135,7 +135,7 @@ TEST(ShapedRewardTest, ARollbackEarnsMinusTenAndNothingElseButThePotential) {
   const double change = 0.99 * (2 + 1.5) - (2 + 1);
   EXPECT_NEAR(Shaped(Signals(5, 25, 70), report, GrowthActionKind::kWait), -10 + 0.3 * change, kEps);
   EXPECT_NEAR(ByContribution(Signals(5, 25, 70), report, GrowthActionKind::kWait), -10 + 0.3 * change, kEps);
-  EXPECT_NEAR(LossOf(Signals(5), report).total(), -10 + 0.1 * (0.99 * 2 - 2), kEps);
+  EXPECT_NEAR(RewardByLoss(Signals(5), report).total(), -10 + 0.1 * (0.99 * 2 - 2), kEps);
 }
 
 // A seed that was in probation for 6 epochs, 5.5 + 3, is gone: 0.3 (0.99 0 - 8.5).
@@ -212,7 +212,7 @@ TEST(ContributionRewardTest, CreditsAtMostWhatTheNetworkGained) {
   const auto progress = [&](double accuracy) {
     const TrainingSignals signals = Signals(0, 12, accuracy);
     const GrowthReport report = With(seed);
-    return ContributionOf(signals, report, GrowthActionKind::kWait).progress;
+    return RewardByContribution(signals, report, GrowthActionKind::kWait).progress;
   };
   EXPECT_EQ(progress(70), 12);
   EXPECT_EQ(progress(90), 24);
@@ -226,7 +226,7 @@ TEST(ContributionRewardTest, JudgesActionsByTheContribution) {
     seed.age = age;
     const TrainingSignals signals = Signals(0);
     const GrowthReport report = With(seed);
-    return ContributionOf(signals, report, kind).action;
+    return RewardByContribution(signals, report, kind).action;
   };
   const Stage probation = Stage::kProbationary;
   EXPECT_NEAR(action(probation, 2.0, GrowthActionKind::kFossilize), 0.7 * 2 / 5 - 0.01, kEps);
@@ -245,7 +245,7 @@ TEST(LossRewardTest, HasTheGoldenNumbers) {
     // The signal is positive where the loss falls; the reward is defined by its rise.
     const TrainingSignals signals = {.epoch = 12, .loss_delta = -rise};
     const GrowthReport report;
-    return LossOf(signals, report).total();
+    return RewardByLoss(signals, report).total();
   };
   EXPECT_NEAR(reward(-0.05), 5, kEps);
   EXPECT_NEAR(reward(0.05), -2.5, kEps);
@@ -260,7 +260,7 @@ TEST(LossRewardTest, WaivesTheRentOfAYoungSeedAndEndsWithTheShareOfTheTarget) {
     seed.age = age;
     const TrainingSignals signals = {.epoch = epoch, .measures = {.val_loss = loss}};
     const GrowthReport report = With(seed);
-    return LossOf(signals, report);
+    return RewardByLoss(signals, report);
   };
   EXPECT_EQ(reward(2, 12, 1).rent, 0);
   EXPECT_NEAR(reward(3, 12, 1).rent, -kRentOfConvLight / 10, kEps);

@@ -20,8 +20,8 @@ std::string SeedText(const GrowthRules& rules, const GrowthReport& report) {
 
 }  // namespace
 
-absl::StatusOr<std::string> TimelineOf(const GrowthRules& rules, const PlayedGrowth& played) {
-  ASSIGN_OR_RETURN(const GrowthOutcome outcome, OutcomeOf(rules, played));
+absl::StatusOr<std::string> FormatTimeline(const GrowthRules& rules, const PlayedGrowth& played) {
+  ASSIGN_OR_RETURN(const GrowthOutcome outcome, ComputeOutcome(rules, played));
   std::string text =
       absl::StrFormat("a host of %d parameters, %d epochs\n%5s %8s %8s %9s  %-46s %s\n", played.host_params,
                       played.action_T.size(), "epoch", "loss", "accuracy", "earned", "seed", "decision");
@@ -36,10 +36,10 @@ absl::StatusOr<std::string> TimelineOf(const GrowthRules& rules, const PlayedGro
     const GrowthReport& report = played.report_T1[t];
     absl::StrAppend(&text, absl::StrFormat("%5d %8.4f %8.2f %9.4f  %-46s %s\n", t + 1, report.measures.val_loss,
                                            report.measures.val_accuracy, outcome.reward_T[t].total(),
-                                           SeedText(rules, report), rules.actions.NameOf(played.action_T[t])));
+                                           SeedText(rules, report), rules.actions.ActionName(played.action_T[t])));
     tell(static_cast<int64_t>(t) + 1);
   }
-  const GrowthScore score = ScoreOf(played, outcome);
+  const GrowthScore score = ScoreGrowth(played, outcome);
   absl::StrAppend(&text, absl::StrFormat("return %.4f, final accuracy %.2f, %.0f parameters added\n",
                                          score.total_return, score.final_accuracy, score.added_params));
   return text;
@@ -48,10 +48,10 @@ absl::StatusOr<std::string> TimelineOf(const GrowthRules& rules, const PlayedGro
 absl::StatusOr<std::string> DescribeGrowthStep(const Config& config, const StepTables& step) {
   ASSIGN_OR_RETURN(const GrowthRules rules, GrowthRules::Of(config));
   RETURN_IF_ERROR(CheckGrowthTables(config, rules, step));
-  ASSIGN_OR_RETURN(const StepRecord record, GrowthRecordOf(rules, step));
+  ASSIGN_OR_RETURN(const StepRecord record, ReadGrowthRecord(rules, step));
   std::string text;
   for (const EpisodeRecord& episode : record.episode_N) {
-    ASSIGN_OR_RETURN(const std::string timeline, TimelineOf(rules, PlayedOf(episode)));
+    ASSIGN_OR_RETURN(const std::string timeline, FormatTimeline(rules, GetPlayedGrowth(episode)));
     absl::StrAppend(&text, "prompt ", episode.prompt, ", sample ", episode.sample, ": ", timeline, "\n");
   }
   return text;

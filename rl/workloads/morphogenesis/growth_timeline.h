@@ -11,8 +11,8 @@
 namespace reprise::rl {
 
 // Returns an episode for people: a line for each epoch, with what was measured, the seed, the decision and what it
-// earned, and below it what happened: stages, gates, rollbacks. Errors of OutcomeOf.
-absl::StatusOr<std::string> TimelineOf(const GrowthRules& rules, const PlayedGrowth& played);
+// earned, and below it what happened: stages, gates, rollbacks. Errors of ComputeOutcome.
+absl::StatusOr<std::string> FormatTimeline(const GrowthRules& rules, const PlayedGrowth& played);
 
 // Returns the timelines of a stored step. DataLoss for tables that no run writes.
 absl::StatusOr<std::string> DescribeGrowthStep(const Config& config, const StepTables& step);

@@ -24,7 +24,7 @@ GrowthWorkload::GrowthWorkload(const WorkloadRun& run, CategoricalPolicy& policy
                 .by_turn = earns_by_turn ? std::optional<size_t>(0) : std::nullopt}) {}
 
 absl::StatusOr<std::vector<PlayedGrowth>> GrowthWorkload::PlayAll(const std::vector<Game>& games) {
-  const GrowthParts parts = {run_.config.morphogenesis, rules_, examples_};
+  const GrowthDeps parts = {run_.config.morphogenesis, rules_, examples_};
   std::vector<absl::StatusOr<PlayedGrowth>> played_N(games.size(), absl::UnknownError("not played"));
   run_.pool.ForEach(static_cast<int64_t>(games.size()), [&](int64_t n, int) {
     const Game& game = games[n];
@@ -51,9 +51,9 @@ ChooseGrowth GrowthWorkload::Sampled(Purpose purpose, int64_t step, int64_t prom
 absl::StatusOr<StepEpisodes> GrowthWorkload::Draw(const StepPart& part) { return AgreeOk(run_.comm, DrawHere(part)); }
 
 absl::StatusOr<StepEpisodes> GrowthWorkload::DrawHere(const StepPart& part) {
-  const bool is_warm_up = part.phase == Phase::kWarmUp;
+  const bool is_sft = part.phase == Phase::kSft;
   ASSIGN_OR_RETURN(const std::optional<StepRecord> stored, StoredStep(run_, part, *this));
-  const int64_t samples = is_warm_up ? 1 : run_.config.rollout.num_generations;
+  const int64_t samples = is_sft ? 1 : run_.config.rollout.num_generations;
   StepEpisodes result;
   std::vector<PlayedGrowth> played_N;
   std::vector<Game> games;
@@ -62,12 +62,11 @@ absl::StatusOr<StepEpisodes> GrowthWorkload::DrawHere(const StepPart& part) {
     for (int64_t sample = 0; sample < samples; ++sample) {
       if (stored) {
         ASSIGN_OR_RETURN(const EpisodeRecord* const episode, StoredEpisode(*stored, prompt, sample, samples));
-        played_N.push_back(PlayedOf(*episode));
+        played_N.push_back(GetPlayedGrowth(*episode));
         continue;
       }
-      games.push_back({GrowthTaskOf(task).host_seed, is_warm_up
-                                                         ? HeuristicChoices(rules_.actions)
-                                                         : Sampled(Purpose::kSampling, part.step, prompt, sample)});
+      games.push_back({GetGrowthTask(task).host_seed, is_sft ? HeuristicChoices(rules_.actions)
+                                                             : Sampled(Purpose::kSampling, part.step, prompt, sample)});
     }
   }
   if (!stored) {
@@ -79,7 +78,7 @@ absl::StatusOr<StepEpisodes> GrowthWorkload::DrawHere(const StepPart& part) {
     played_N[n].logprob_T.clear();
     ASSIGN_OR_RETURN(EpisodeRecord episode, GrowthEpisodeRecord(rules_, prompt, sample, std::move(played_N[n])));
     // A replay leaves them to the loop, which compares them with the stored ones.
-    if (!stored && !is_warm_up) episode.logprobs = std::move(logprob_T);
+    if (!stored && !is_sft) episode.logprobs = std::move(logprob_T);
     result.num_tokens += episode.decisions.count;
     result.episode_N.push_back(std::move(episode));
   }
@@ -88,7 +87,7 @@ absl::StatusOr<StepEpisodes> GrowthWorkload::DrawHere(const StepPart& part) {
 
 absl::Status GrowthWorkload::Reward(absl::Span<const TaskRecord>, absl::Span<EpisodeRecord> episode_N) {
   for (EpisodeRecord& episode : episode_N) {
-    ASSIGN_OR_RETURN(const GrowthOutcome outcome, OutcomeOf(rules_, PlayedOf(episode)));
+    ASSIGN_OR_RETURN(const GrowthOutcome outcome, ComputeOutcome(rules_, GetPlayedGrowth(episode)));
     episode.reward = outcome.total_return();
     episode.rewards_F = {episode.reward};
     episode.earned_T = outcome.earned_T();
@@ -113,12 +112,12 @@ std::vector<GrowthWorkload::HeldOutHost> GrowthWorkload::HeldOutHosts() const {
   return hosts;
 }
 
-absl::StatusOr<std::vector<GrowthScore>> GrowthWorkload::ScoresOf(const std::vector<Game>& games) {
+absl::StatusOr<std::vector<GrowthScore>> GrowthWorkload::ScoreGames(const std::vector<Game>& games) {
   ASSIGN_OR_RETURN(const std::vector<PlayedGrowth> played_N, PlayAll(games));
   std::vector<GrowthScore> scores;
   for (const PlayedGrowth& played : played_N) {
-    ASSIGN_OR_RETURN(const GrowthOutcome outcome, OutcomeOf(rules_, played));
-    scores.push_back(ScoreOf(played, outcome));
+    ASSIGN_OR_RETURN(const GrowthOutcome outcome, ComputeOutcome(rules_, played));
+    scores.push_back(ScoreGrowth(played, outcome));
   }
   return scores;
 }
@@ -138,16 +137,16 @@ absl::StatusOr<std::vector<HeldOutGrowth>> GrowthWorkload::MeasureHere(int64_t s
     random.push_back({host.host_seed, RandomChoices(seed(), host.prompt)});
   }
   if (is_first) {
-    ASSIGN_OR_RETURN(heuristic_P_, ScoresOf(heuristic));
-    ASSIGN_OR_RETURN(random_P_, ScoresOf(random));
+    ASSIGN_OR_RETURN(heuristic_P_, ScoreGames(heuristic));
+    ASSIGN_OR_RETURN(random_P_, ScoreGames(random));
   }
-  ASSIGN_OR_RETURN(const std::vector<GrowthScore> greedy_P, ScoresOf(greedy));
-  ASSIGN_OR_RETURN(const std::vector<GrowthScore> sampled_N, ScoresOf(sampled));
+  ASSIGN_OR_RETURN(const std::vector<GrowthScore> greedy_P, ScoreGames(greedy));
+  ASSIGN_OR_RETURN(const std::vector<GrowthScore> sampled_N, ScoreGames(sampled));
   std::vector<HeldOutGrowth> measured;
   for (size_t p = 0; p < hosts.size(); ++p) {
     const absl::Span<const GrowthScore> sampled_G =
         absl::MakeConstSpan(sampled_N).subspan(p * static_cast<size_t>(samples), static_cast<size_t>(samples));
-    measured.push_back(HeldOutOf(greedy_P[p], heuristic_P_[p], random_P_[p], sampled_G, rules_.task.max_epochs));
+    measured.push_back(SummarizeHeldOut(greedy_P[p], heuristic_P_[p], random_P_[p], sampled_G, rules_.task.max_epochs));
   }
   return measured;
 }
@@ -160,16 +159,16 @@ absl::StatusOr<Metrics> GrowthWorkload::Evaluate(int64_t step, int64_t) {
 
 absl::StatusOr<std::string> GrowthWorkload::Transcript(int64_t) {
   const uint64_t host_seed = HostSeed(seed(), Purpose::kEvaluationTask, 0, 0);
-  const GrowthParts parts = {run_.config.morphogenesis, rules_, examples_};
+  const GrowthDeps parts = {run_.config.morphogenesis, rules_, examples_};
   ASSIGN_OR_RETURN(const PlayedGrowth played, PlayGrowth(parts, host_seed, GreedyChoices(policy_)));
-  return TimelineOf(rules_, played);
+  return FormatTimeline(rules_, played);
 }
 
 std::vector<StreamTable> GrowthWorkload::EncodeStep(StepRecord part) { return GrowthTables(part); }
 
 absl::StatusOr<StepRecord> GrowthWorkload::DecodeStep(const StepTables& step) const {
   RETURN_IF_ERROR(CheckGrowthTables(run_.config, rules_, step));
-  return GrowthRecordOf(rules_, step);
+  return ReadGrowthRecord(rules_, step);
 }
 
 void GrowthWorkload::AddMetrics(const AlgorithmRow&, const StepRecord& record, Metrics* metrics) const {

@@ -20,7 +20,7 @@ namespace reprise::rl {
 
 // Networks that grow: an episode is the training of a host, and a decision follows each of its epochs. Episodes are
 // dealt to threads whole. A replay takes what hosts reported from the record, and computes all else again; hosts are
-// only played live, and in evaluations. The warm-up learns the choices of the heuristic controller.
+// only played live, and in evaluations. The SFT phase learns the choices of the heuristic controller.
 class GrowthWorkload : public Workload {
  public:
   // The arguments, and what `run` refers to, must outlive this.
@@ -56,7 +56,7 @@ class GrowthWorkload : public Workload {
 
   absl::StatusOr<StepEpisodes> DrawHere(const StepPart& part);
   absl::StatusOr<std::vector<PlayedGrowth>> PlayAll(const std::vector<Game>& games);
-  absl::StatusOr<std::vector<GrowthScore>> ScoresOf(const std::vector<Game>& games);
+  absl::StatusOr<std::vector<GrowthScore>> ScoreGames(const std::vector<Game>& games);
   ChooseGrowth Sampled(Purpose purpose, int64_t step, int64_t prompt, int64_t sample) const;
   std::vector<HeldOutHost> HeldOutHosts() const;  // those of this rank
   absl::StatusOr<std::vector<HeldOutGrowth>> MeasureHere(int64_t step);

@@ -32,7 +32,7 @@ double RandomGuess(const models::HostShape& shape) {
 class HostGame {
  public:
   // snapshot: of the host as it begins
-  HostGame(const GrowthParts& parts, uint64_t host_seed, std::unique_ptr<models::HostSession> host,
+  HostGame(const GrowthDeps& parts, uint64_t host_seed, std::unique_ptr<models::HostSession> host,
            std::shared_ptr<const models::HostSnapshot> snapshot)
       : parts_(parts),
         host_seed_(host_seed),
@@ -59,7 +59,7 @@ class HostGame {
   void TakeSlotEvents();
   std::optional<SeedReport> SeedNow() const;
 
-  const GrowthParts& parts_;
+  const GrowthDeps& parts_;
   const uint64_t host_seed_;
   const std::unique_ptr<models::HostSession> host_;
   Governor governor_;
@@ -193,7 +193,7 @@ absl::Status HostGame::Act(int64_t epoch, const GrowthAction& action) {
 
 }  // namespace
 
-models::SessionOptions SessionOptionsOf(const MorphogenesisConfig& config, const GrowthRules& rules) {
+models::SessionOptions MakeSessionOptions(const MorphogenesisConfig& config, const GrowthRules& rules) {
   models::SessionOptions options;
   options.task = rules.task;
   options.host_sgd = {
@@ -206,9 +206,9 @@ models::SessionOptions SessionOptionsOf(const MorphogenesisConfig& config, const
   return options;
 }
 
-absl::StatusOr<PlayedGrowth> PlayGrowth(const GrowthParts& parts, uint64_t host_seed, const ChooseGrowth& choose) {
+absl::StatusOr<PlayedGrowth> PlayGrowth(const GrowthDeps& parts, uint64_t host_seed, const ChooseGrowth& choose) {
   ASSIGN_OR_RETURN(std::unique_ptr<models::HostSession> host,
-                   models::HostSession::Create(SessionOptionsOf(parts.config, parts.rules), {.seed = host_seed}));
+                   models::HostSession::Create(MakeSessionOptions(parts.config, parts.rules), {.seed = host_seed}));
   ASSIGN_OR_RETURN(std::shared_ptr<const models::HostSnapshot> snapshot, host->TakeSnapshot());
   HostGame game(parts, host_seed, std::move(host), std::move(snapshot));
   PlayedGrowth played = {.host_params = game.host_params()};
@@ -218,7 +218,7 @@ absl::StatusOr<PlayedGrowth> PlayGrowth(const GrowthParts& parts, uint64_t host_
     ASSIGN_OR_RETURN(const GrowthState state, episode.Observe(report));
     const GrowthChoice choice = choose(state, report);
     if (state.allowed_A[choice.action] == 0) {
-      return absl::InternalError(absl::StrCat("the controller chose ", parts.rules.actions.NameOf(choice.action),
+      return absl::InternalError(absl::StrCat("the controller chose ", parts.rules.actions.ActionName(choice.action),
                                               " after epoch ", epoch, ", which is not allowed there"));
     }
     played.report_T1.push_back(report);

@@ -25,7 +25,7 @@ struct GrowthChoice {
 using ChooseGrowth = std::function<GrowthChoice(const GrowthState& state, const GrowthReport& report)>;
 
 // The parts of a run that its episodes share; all must outlive the call.
-struct GrowthParts {
+struct GrowthDeps {
   const MorphogenesisConfig& config;
   const GrowthRules& rules;
   const GrowthExamples& examples;
@@ -33,10 +33,10 @@ struct GrowthParts {
 
 // Errors: those of HostSession; Internal where the controller chooses an action that is not allowed, or a host is not
 // finite even after it was rolled back.
-absl::StatusOr<PlayedGrowth> PlayGrowth(const GrowthParts& parts, uint64_t host_seed, const ChooseGrowth& choose);
+absl::StatusOr<PlayedGrowth> PlayGrowth(const GrowthDeps& parts, uint64_t host_seed, const ChooseGrowth& choose);
 
 // The options of a host's session. Pure.
-models::SessionOptions SessionOptionsOf(const MorphogenesisConfig& config, const GrowthRules& rules);
+models::SessionOptions MakeSessionOptions(const MorphogenesisConfig& config, const GrowthRules& rules);
 
 }  // namespace reprise::rl
 

@@ -46,7 +46,7 @@ MorphogenesisConfig Slow() {
 ChooseGrowth Prefers(const GrowthActions& actions, std::vector<GrowthAction> preferred) {
   return [&actions, preferred](const GrowthState& state, const GrowthReport&) {
     for (const GrowthAction& action : preferred) {
-      const int64_t number = actions.NumberOf(action);
+      const int64_t number = actions.ActionNumber(action);
       if (state.allowed_A[number] != 0) return GrowthChoice{.action = number};
     }
     return GrowthChoice{};
@@ -70,7 +70,7 @@ struct Game {
     return played.ok() ? *played : PlayedGrowth{};
   }
   GrowthOutcome Outcome(const PlayedGrowth& played) const {
-    const auto outcome = OutcomeOf(*rules, played);
+    const auto outcome = ComputeOutcome(*rules, played);
     EXPECT_OK(outcome);
     return *outcome;
   }
@@ -128,7 +128,7 @@ TEST(PlayGrowthTest, ASeedPassesAllGatesAndItsSlotIsUsedAgain) {
   config.max_epochs = 60;
   const Game game(config);
   const PlayedGrowth played = game.Play(Prefers(game.rules->actions, {kConvLight, kFossilize}));
-  const auto timeline = TimelineOf(*game.rules, played);
+  const auto timeline = FormatTimeline(*game.rules, played);
   ASSERT_OK(timeline);
   for (const Stage stage : {Stage::kTraining, Stage::kBlending, Stage::kShadowing, Stage::kProbationary}) {
     EXPECT_TRUE(Entered(played, stage)) << models::NameOf(stage) << "\n" << *timeline;
@@ -184,7 +184,7 @@ TEST(PlayGrowthTest, AHostThatIsNotFiniteIsRolledBack) {
   config.host_learning_rate = 1e30;
   const Game game(config);
   const PlayedGrowth played = game.Play(HeuristicChoices(game.rules->actions));
-  const auto timeline = TimelineOf(*game.rules, played);
+  const auto timeline = FormatTimeline(*game.rules, played);
   ASSERT_OK(timeline);
   EXPECT_EQ(Count(played, GrowthEventKind::kRolledBack), 7u) << *timeline;
   EXPECT_THAT(*timeline, HasSubstr("rolled back, because the loss is not a number"));
@@ -197,7 +197,7 @@ TEST(PlayGrowthTest, ASeedThatMakesNumbersNotFiniteIsRemoved) {
   config.seed_learning_rate = 1e12;
   const Game game(config);
   const PlayedGrowth played = game.Play(Prefers(game.rules->actions, {kConvLight}));
-  const auto timeline = TimelineOf(*game.rules, played);
+  const auto timeline = FormatTimeline(*game.rules, played);
   ASSERT_OK(timeline);
   ASSERT_GE(Count(played, GrowthEventKind::kRolledBack), 1u) << *timeline;
   EXPECT_GE(Count(played, GrowthEventKind::kSeedCulled), 1u) << *timeline;
@@ -212,7 +212,7 @@ TEST(PlayGrowthTest, ARollbackRestoresTheNetworkFromBeforeTheFirstAnomaly) {
   config.seed_learning_rate = 1e4;
   const Game game(config);
   const PlayedGrowth played = game.Play(Prefers(game.rules->actions, {{GrowthActionKind::kGerminate, 2}}), 31);
-  const auto timeline = TimelineOf(*game.rules, played);
+  const auto timeline = FormatTimeline(*game.rules, played);
   ASSERT_OK(timeline);
   EXPECT_GT(played.report_T1[14].measures.val_loss, 10) << *timeline;
   EXPECT_FALSE(played.report_T1[14].was_rolled_back) << *timeline;
@@ -256,7 +256,7 @@ TEST(PlayGrowthTest, AChoiceThatIsNotAllowedIsAnError) {
   config.max_epochs = 2;
   const Game game(config);
   const auto cull = [&](const GrowthState&, const GrowthReport&) {
-    return GrowthChoice{.action = game.rules->actions.NumberOf(kCull)};
+    return GrowthChoice{.action = game.rules->actions.ActionNumber(kCull)};
   };
   EXPECT_THAT(PlayGrowth({game.config, *game.rules, *game.examples}, 1, cull),
               ::reprise::testing::StatusIs(absl::StatusCode::kInternal, HasSubstr("CULL after epoch 1")));

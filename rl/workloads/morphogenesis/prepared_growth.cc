@@ -24,7 +24,7 @@ namespace {
 absl::StatusOr<CategoricalShape> ShapeOf(const Config& config) {
   const MorphogenesisConfig& growth = config.morphogenesis;
   ASSIGN_OR_RETURN(const GrowthRules rules, GrowthRules::Of(config));
-  ASSIGN_OR_RETURN(ControllerWidths widths, ControllerWidthsOf(growth));
+  ASSIGN_OR_RETURN(ControllerWidths widths, ParseControllerWidths(growth));
   ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
   CategoricalShape shape;
   shape.features = NumGrowthFeatures(rules.actions.blueprints(), rules.has_telemetry);
@@ -51,7 +51,7 @@ absl::Status Save(const CategoricalPolicy& policy, const GrowthRules& rules, abs
   const FlatLayout layout = policy.FrozenLayout();
   const CategoricalShape& shape = policy.shape();
   std::vector<std::string> actions;
-  for (int64_t action = 0; action < rules.actions.size(); ++action) actions.push_back(rules.actions.NameOf(action));
+  for (int64_t action = 0; action < rules.actions.size(); ++action) actions.push_back(rules.actions.ActionName(action));
   const nlohmann::ordered_json json = {{"model_type", "reprise_growth_controller"},
                                        {"task", rules.task.name},
                                        {"features", shape.features},
@@ -96,14 +96,14 @@ absl::Status PrepareGrowth(const Config& config, RunUse, RunParts* parts) {
   for (std::string& warning : MorphogenesisWarnings(config.morphogenesis, config.algorithm.num_iterations))
     parts->warnings.push_back(std::move(warning));
   // A host that cannot be is an error now, not in the first episode.
-  RETURN_IF_ERROR(models::HostSession::Create(SessionOptionsOf(config.morphogenesis, rules), {}).status());
+  RETURN_IF_ERROR(models::HostSession::Create(MakeSessionOptions(config.morphogenesis, rules), {}).status());
   parts->workload = std::make_unique<PreparedGrowth>(shape, config, std::move(rules), std::move(examples));
   return absl::OkStatus();
 }
 
-absl::StatusOr<FlatLayout> GrowthLayoutOf(const Config& config) {
+absl::StatusOr<FlatLayout> MakeGrowthLayout(const Config& config) {
   ASSIGN_OR_RETURN(const CategoricalShape shape, ShapeOf(config));
-  return LayoutOf(shape);
+  return MakeCategoricalLayout(shape);
 }
 
 absl::Status ExportGrowth(const Config& config, absl::Span<const float> weights, FileSystem& files,
@@ -113,6 +113,6 @@ absl::Status ExportGrowth(const Config& config, absl::Span<const float> weights,
   return Save(InitialPolicy(shape, config), rules, weights, files, directory);
 }
 
-RecordSchema GrowthSchemaOf(const Config& config) { return GrowthSchema(config); }
+RecordSchema MakeGrowthSchema(const Config& config) { return GrowthSchema(config); }
 
 }  // namespace reprise::rl

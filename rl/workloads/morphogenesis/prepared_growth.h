@@ -20,7 +20,7 @@ namespace reprise::rl {
 absl::Status PrepareGrowth(const Config& config, RunUse use, RunParts* parts);
 
 // Returns the layout of the controller's parameters. Errors as above.
-absl::StatusOr<FlatLayout> GrowthLayoutOf(const Config& config);
+absl::StatusOr<FlatLayout> MakeGrowthLayout(const Config& config);
 
 // Writes weights of that layout, without a value function, and the controller's shape, features and actions. Errors as
 // above, and those of writing.
@@ -28,7 +28,7 @@ absl::Status ExportGrowth(const Config& config, absl::Span<const float> weights,
                           const std::string& directory);
 
 // Describes the records of a run.
-RecordSchema GrowthSchemaOf(const Config& config);
+RecordSchema MakeGrowthSchema(const Config& config);
 
 }  // namespace reprise::rl
 

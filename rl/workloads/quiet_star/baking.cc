@@ -8,7 +8,7 @@ namespace {
 // The places in models::kThinkingTokens.
 enum ThinkingToken : size_t { kThink, kEndThink, kStep, kReason, kMeceToken, kFalsify, kExpertToken, kDoubt, kCount };
 
-std::vector<ThinkingToken> MarksOf(Strategy strategy) {
+std::vector<ThinkingToken> StrategyMarks(Strategy strategy) {
   switch (strategy) {
     case Strategy::kChainOfThought:
       return {kStep};
@@ -30,7 +30,7 @@ std::vector<ThinkingToken> MarksOf(Strategy strategy) {
 
 }  // namespace
 
-Strategy StrategyOf(int64_t example) {
+Strategy ChooseStrategy(int64_t example) {
   CHECK_GE(example, 0);
   const int64_t place = example % kExamplesOfRound;
   if (place < kChainsOfRound) return Strategy::kChainOfThought;
@@ -42,7 +42,7 @@ std::vector<int32_t> BakedThought(Strategy strategy, absl::Span<const int32_t> h
   CHECK_EQ(thinking_tokens.size(), static_cast<size_t>(kCount));
   std::vector<int32_t> tokens;
   const auto mark = [&] {
-    for (const ThinkingToken token : MarksOf(strategy)) tokens.push_back(thinking_tokens[token]);
+    for (const ThinkingToken token : StrategyMarks(strategy)) tokens.push_back(thinking_tokens[token]);
   };
   if (strategy != Strategy::kChainOfThought || hint.empty()) mark();
   for (const int32_t token : hint) {

@@ -1,8 +1,8 @@
 #ifndef RL_WORKLOADS_QUIET_STAR_BAKING_H_
 #define RL_WORKLOADS_QUIET_STAR_BAKING_H_
 
-// Examples of thoughts that a warm-up learns from (prompt baking): the thought before an answer in one of seven forms.
-// Each form writes down what helps (data::Task::hint), marked by thinking tokens of its own:
+// Examples of thoughts that an SFT phase learns from (prompt baking): the thought before an answer in one of seven
+// forms. Each form writes down what helps (data::Task::hint), marked by thinking tokens of its own:
 //
 //   chain_of_thought   <step> before every character
 //   mece, falsification, expert, self_doubt   <mece>, <falsify>, <expert> or <doubt> once, before the whole
@@ -27,7 +27,7 @@ inline constexpr std::array<absl::string_view, 7> kStrategyNames = {
 inline constexpr int64_t kExamplesOfRound = 1600, kChainsOfRound = 400, kOthersOfRound = 200;
 
 // Returns the form of an example, which counts from 0. Pure.
-Strategy StrategyOf(int64_t example);
+Strategy ChooseStrategy(int64_t example);
 
 // Returns the tokens of a thought without its delimiters. hint: what it writes down; thinking_tokens: the ids of
 // models::kThinkingTokens, in that order. Pure.

@@ -17,7 +17,7 @@ const std::vector<int32_t> kHint = {7, 8};
 
 TEST(BakingTest, ARoundHasThePublishedNumbersOfExamples) {
   std::map<Strategy, int64_t> counts;
-  for (int64_t example = 1600; example < 3200; ++example) ++counts[StrategyOf(example)];
+  for (int64_t example = 1600; example < 3200; ++example) ++counts[ChooseStrategy(example)];
   EXPECT_EQ(counts.size(), kStrategyNames.size());
   for (const auto& [strategy, count] : counts) {
     EXPECT_EQ(count, strategy == Strategy::kChainOfThought ? 400 : 200) << static_cast<int>(strategy);

@@ -24,8 +24,8 @@ namespace {
 class Shower {
  public:
   explicit Shower(const Config& config) {
-    absl::StatusOr<models::Tokenizer> tokenizer = TokenizerOf(config.model);
-    const absl::StatusOr<models::DecoderConfig> decoder = DecoderOf(config.model);
+    absl::StatusOr<models::Tokenizer> tokenizer = LoadTokenizer(config.model);
+    const absl::StatusOr<models::DecoderConfig> decoder = ReadDecoderConfig(config.model);
     if (!tokenizer.ok() || !decoder.ok()) return;
     const models::DecoderConfig grown = models::WithThinkingTokens(*decoder);
     tokenizer_.emplace(*std::move(tokenizer));

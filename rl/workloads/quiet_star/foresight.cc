@@ -8,7 +8,7 @@
 namespace reprise::rl {
 namespace {
 
-int64_t AheadOf(const TextToThinkAbout& text, const ThoughtPlaces& places, size_t m) {
+int64_t CountTokensAhead(const TextToThinkAbout& text, const ThoughtPlaces& places, size_t m) {
   return models::TokensAhead(places.position_M[m], static_cast<int64_t>(text.token_S.size()), places.tokens_ahead);
 }
 
@@ -21,7 +21,7 @@ std::vector<size_t> FirstPredictions(const TextToThinkAbout& text, const Thought
   for (size_t m = 0; m < places.position_M.size(); ++m) {
     for (int64_t g = 0; g < places.generations; ++g) {
       first.push_back(next);
-      next += static_cast<size_t>(AheadOf(text, places, m));
+      next += static_cast<size_t>(CountTokensAhead(text, places, m));
     }
   }
   CHECK_EQ(next, scores.mixed_logprob_A.size());
@@ -52,13 +52,13 @@ std::vector<int64_t> DifficultPositions(const QuietStarConfig& quiet_star, int64
       {.entropy_S = scores.base_entropy_S, .dispersion_S = scores.dispersion_S, .error_S = error_S});
 }
 
-std::vector<PositionForesight> ForesightsOf(const TextToThinkAbout& text, const ThoughtPlaces& places,
-                                            const models::ThoughtScores& scores) {
+std::vector<PositionForesight> ComputeForesights(const TextToThinkAbout& text, const ThoughtPlaces& places,
+                                                 const models::ThoughtScores& scores) {
   const std::vector<size_t> first = FirstPredictions(text, places, scores);
   std::vector<PositionForesight> foresight_M(places.position_M.size());
   for (size_t m = 0; m < foresight_M.size(); ++m) {
     const size_t position = static_cast<size_t>(places.position_M[m]),
-                 ahead = static_cast<size_t>(AheadOf(text, places, m));
+                 ahead = static_cast<size_t>(CountTokensAhead(text, places, m));
     const auto counts = [&](size_t a) { return text.Counts(static_cast<int64_t>(position + 1 + a)); };
     Sum base;
     for (size_t a = 0; a < ahead; ++a) {
@@ -78,10 +78,11 @@ std::vector<PositionForesight> ForesightsOf(const TextToThinkAbout& text, const 
   return foresight_M;
 }
 
-std::vector<std::vector<double>> RewardsOf(const QuietStarConfig& quiet_star, const TextToThinkAbout& text,
-                                           const ThoughtPlaces& places, const models::ThoughtScores& scores) {
+std::vector<std::vector<double>> ComputeThoughtRewards(const QuietStarConfig& quiet_star, const TextToThinkAbout& text,
+                                                       const ThoughtPlaces& places,
+                                                       const models::ThoughtScores& scores) {
   std::vector<std::vector<double>> reward_GM(static_cast<size_t>(places.generations));
-  for (const PositionForesight& foresight : ForesightsOf(text, places, scores)) {
+  for (const PositionForesight& foresight : ComputeForesights(text, places, scores)) {
     const std::vector<double> reward_G =
         ThoughtRewards(quiet_star.reward, quiet_star.clamp_rewards, foresight.base, foresight.thought_G);
     for (size_t g = 0; g < reward_G.size(); ++g) reward_GM[g].push_back(reward_G[g]);

@@ -38,12 +38,13 @@ std::vector<int64_t> DifficultPositions(const QuietStarConfig& quiet_star, int64
                                         const models::ThoughtScores& scores, bool held_out);
 
 // Returns one for each position. scores: of the text with all of these thoughts, as the pass orders them. Pure.
-std::vector<PositionForesight> ForesightsOf(const TextToThinkAbout& text, const ThoughtPlaces& places,
-                                            const models::ThoughtScores& scores);
+std::vector<PositionForesight> ComputeForesights(const TextToThinkAbout& text, const ThoughtPlaces& places,
+                                                 const models::ThoughtScores& scores);
 
 // Returns the rewards of the thoughts, [G][M], according to the keys of [quiet_star]. Pure.
-std::vector<std::vector<double>> RewardsOf(const QuietStarConfig& quiet_star, const TextToThinkAbout& text,
-                                           const ThoughtPlaces& places, const models::ThoughtScores& scores);
+std::vector<std::vector<double>> ComputeThoughtRewards(const QuietStarConfig& quiet_star, const TextToThinkAbout& text,
+                                                       const ThoughtPlaces& places,
+                                                       const models::ThoughtScores& scores);
 
 // How well the tokens [begin, end of the text) are predicted: with a token's latest thought that predicts it, or where
 // it has none as without thoughts.

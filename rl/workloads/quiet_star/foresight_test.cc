@@ -42,7 +42,7 @@ TEST(DifficultPositionsTest, OfHeldOutTextsDoNotDependOnTheirTokens) {
 }
 
 TEST(ForesightTest, SumsTheTokensBehindEachThought) {
-  const std::vector<PositionForesight> foresight_M = ForesightsOf(Text(), kPlaces, Scores());
+  const std::vector<PositionForesight> foresight_M = ComputeForesights(Text(), kPlaces, Scores());
   ASSERT_EQ(foresight_M.size(), 2u);
   EXPECT_EQ(foresight_M[0].base.logprob, -3.0);  // tokens 2 and 3, not 1 and 2: predictions are shifted by one
   EXPECT_EQ(foresight_M[0].base.hits, 1);
@@ -55,7 +55,7 @@ TEST(ForesightTest, SumsTheTokensBehindEachThought) {
 }
 
 TEST(ForesightTest, LeavesOutTokensThatDoNotCount) {
-  const std::vector<PositionForesight> foresight_M = ForesightsOf(Text({0, 1, 0, 1, 0}), kPlaces, Scores());
+  const std::vector<PositionForesight> foresight_M = ComputeForesights(Text({0, 1, 0, 1, 0}), kPlaces, Scores());
   EXPECT_EQ(foresight_M[0].base.logprob, -2.0);
   EXPECT_EQ(foresight_M[0].thought_G[1].logprob, -3.0);
   EXPECT_EQ(foresight_M[1].thought_G[0].logprob, 0.0);
@@ -65,10 +65,11 @@ TEST(ForesightTest, LeavesOutTokensThatDoNotCount) {
 TEST(ForesightTest, EveryThoughtHasItsOwnReward) {
   QuietStarConfig quiet_star;
   quiet_star.clamp_rewards = false;
-  EXPECT_THAT(RewardsOf(quiet_star, Text(), kPlaces, Scores()),
+  EXPECT_THAT(ComputeThoughtRewards(quiet_star, Text(), kPlaces, Scores()),
               ElementsAre(ElementsAre(1.625, 3.9375), ElementsAre(-1.625, -3.9375)));
   quiet_star.reward = ThoughtReward::kBinary;
-  EXPECT_THAT(RewardsOf(quiet_star, Text(), kPlaces, Scores()), ElementsAre(ElementsAre(1, 1), ElementsAre(0, 0)));
+  EXPECT_THAT(ComputeThoughtRewards(quiet_star, Text(), kPlaces, Scores()),
+              ElementsAre(ElementsAre(1, 1), ElementsAre(0, 0)));
 }
 
 TEST(PredictionTest, ATokenIsPredictedByItsLatestThought) {

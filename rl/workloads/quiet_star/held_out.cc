@@ -24,7 +24,7 @@ TaskRecord TaskOfText(int64_t prompt, const ThoughtText& text) {
   return task;
 }
 
-double MeanOf(absl::Span<const float> values) {
+double ComputeMean(absl::Span<const float> values) {
   double sum = 0;
   for (const float value : values) sum += static_cast<double>(value);
   return sum / static_cast<double>(std::max<size_t>(1, values.size()));
@@ -36,7 +36,7 @@ double MeanCoherence(absl::Span<const EpisodeRecord> episode_G) {
   int64_t thoughts = 0;
   for (const EpisodeRecord& episode : episode_G) {
     size_t first = 0;
-    for (const models::Thought& thought : ThoughtsOf(episode)) {
+    for (const models::Thought& thought : GetThoughts(episode)) {
       sum += CoherenceOf(absl::MakeConstSpan(episode.logprobs).subspan(first, thought.tokens.size()));
       first += thought.tokens.size();
       ++thoughts;
@@ -60,21 +60,21 @@ QuietStarWorkload::HeldOut QuietStarWorkload::EvaluateHere(int64_t step, int64_t
   std::vector<Prediction> without_P(task_P.size()), greedy_P(task_P.size());
   std::vector<double> scored_P(task_P.size(), 0.0);  // coherence by the attention mixing head, which has a score for it
   const std::vector<EpisodeRecord> greedy_N =
-      Think(task_P, answer_begin_P, SamplingOf(models::kEvaluationThought, step, 1, /*greedy=*/true));
+      Think(task_P, answer_begin_P, MakeSampling(models::kEvaluationThought, step, 1, /*greedy=*/true));
   ScoreTasks(task_P, greedy_N, [&](size_t p, const ThoughtPlaces& places, const models::ThoughtScores& scores) {
     without_P[p] = PredictionWithout(TextIn(task_P[p]), answer_begin_P[p], scores);
     greedy_P[p] = PredictionWith(TextIn(task_P[p]), answer_begin_P[p], places, 0, scores);
-    scored_P[p] = MeanOf(scores.coherence_K);
+    scored_P[p] = ComputeMean(scores.coherence_K);
   });
   std::vector<EpisodeRecord> sample_N;
   std::vector<std::vector<Prediction>> sample_PG(task_P.size());
   if (samples > 0) {
-    sample_N = Think(task_P, answer_begin_P, SamplingOf(models::kEvaluationThought, step, samples, /*greedy=*/false));
+    sample_N = Think(task_P, answer_begin_P, MakeSampling(models::kEvaluationThought, step, samples, /*greedy=*/false));
     ScoreTasks(task_P, sample_N, [&](size_t p, const ThoughtPlaces& places, const models::ThoughtScores& scores) {
       for (int64_t g = 0; g < samples; ++g) {
         sample_PG[p].push_back(PredictionWith(TextIn(task_P[p]), answer_begin_P[p], places, g, scores));
       }
-      scored_P[p] = MeanOf(scores.coherence_K);
+      scored_P[p] = ComputeMean(scores.coherence_K);
     });
   }
   HeldOut held_out;
@@ -85,7 +85,7 @@ QuietStarWorkload::HeldOut QuietStarWorkload::EvaluateHere(int64_t step, int64_t
     int64_t tokens = 0;
     for (const EpisodeRecord& episode : episode_G) tokens += samples > 0 ? episode.decisions.count : 0;
     held_out.text_P.push_back(
-        HeldOutOf(begin + static_cast<int64_t>(p), without_P[p], greedy_P[p], sample_PG[p], tokens));
+        SummarizeHeldOut(begin + static_cast<int64_t>(p), without_P[p], greedy_P[p], sample_PG[p], tokens));
     held_out.text_P.back().coherence = scored_P[p] > 0 ? scored_P[p] : MeanCoherence(episode_G);
   }
   if (!run_.config.quiet_star.anti_theater) return held_out;
@@ -111,7 +111,7 @@ void QuietStarWorkload::ContinueHere(int64_t step, int64_t begin, absl::Span<con
     models::ContinuationOptions options;
     options.max_tokens = run_.config.quiet_star.theater.continuation_tokens;
     options.thinks = thinks;
-    options.thoughts = SamplingOf(models::kEvaluationThought, step, 1, /*greedy=*/false);
+    options.thoughts = MakeSampling(models::kEvaluationThought, step, 1, /*greedy=*/false);
     const std::vector<models::Continuation> continuations =
         models::ContinueTexts(policy_.network(), texts, options, run_.pool);
     for (size_t p = 0; p < continuations.size(); ++p) {
@@ -140,12 +140,12 @@ absl::StatusOr<std::string> QuietStarWorkload::Transcript(int64_t step) {
   const std::vector<TaskRecord> task_P = {TaskOfText(0, text)};
   const std::vector<int64_t> answer_begin_P = {text.answer_begin};
   const std::vector<EpisodeRecord> greedy_N =
-      Think(task_P, answer_begin_P, SamplingOf(models::kEvaluationThought, step, 1, /*greedy=*/true));
+      Think(task_P, answer_begin_P, MakeSampling(models::kEvaluationThought, step, 1, /*greedy=*/true));
   std::string shown = absl::StrCat("text ", texts_.Shown(text.token_S), "\n");
   ScoreTasks(task_P, greedy_N, [&](size_t, const ThoughtPlaces& places, const models::ThoughtScores& scores) {
-    const std::vector<PositionForesight> foresight_M = ForesightsOf(TextIn(task_P[0]), places, scores);
+    const std::vector<PositionForesight> foresight_M = ComputeForesights(TextIn(task_P[0]), places, scores);
     for (size_t m = 0; m < foresight_M.size(); ++m) {
-      const models::Thought& thought = ThoughtsOf(greedy_N[0])[m];
+      const models::Thought& thought = GetThoughts(greedy_N[0])[m];
       const size_t position = static_cast<size_t>(thought.position);
       const absl::Span<const int32_t> tokens = text.token_S;
       absl::StrAppendFormat(

@@ -37,7 +37,7 @@ absl::StatusOr<int32_t> LikeToken(const Config& config, const models::Tokenizer&
                                                  " tokens of the model's vocabulary: write a text that is one"));
 }
 
-ThoughtPolicyOptions OptionsOf(const Config& config, const models::DecoderConfig& grown) {
+ThoughtPolicyOptions MakePolicyOptions(const Config& config, const models::DecoderConfig& grown) {
   const QuietStarConfig& quiet_star = config.quiet_star;
   ThoughtPolicyOptions options;
   options.tokens_ahead = quiet_star.tokens_ahead;
@@ -65,7 +65,7 @@ class PreparedQuietStar : public PreparedWorkload {
       : config_(config),
         thinker_(thinker),
         tokenizer_(std::move(tokenizer)),
-        policy_(std::move(model), OptionsOf(config, thinker.grown)) {}
+        policy_(std::move(model), MakePolicyOptions(config, thinker.grown)) {}
 
   Policy& policy() const override { return policy_; }
   absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override {
@@ -97,8 +97,8 @@ class PreparedQuietStar : public PreparedWorkload {
 }  // namespace
 
 absl::Status PrepareQuietStar(const Config& config, RunUse, RunParts* parts) {
-  ASSIGN_OR_RETURN(const Thinker thinker, ThinkerOf(config));
-  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, TokenizerOf(config.model));
+  ASSIGN_OR_RETURN(const Thinker thinker, ReadThinker(config));
+  ASSIGN_OR_RETURN(models::Tokenizer tokenizer, LoadTokenizer(config.model));
   const int64_t vocabulary = thinker.grown.vocab_size - static_cast<int64_t>(models::kThinkingTokens.size());
   if (tokenizer.vocab_size() > vocabulary) {
     return absl::InvalidArgumentError(absl::StrCat("the tokenizer has ", tokenizer.vocab_size(),
@@ -123,8 +123,8 @@ absl::Status PrepareQuietStar(const Config& config, RunUse, RunParts* parts) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<FlatLayout> QuietStarLayoutOf(const Config& config) {
-  ASSIGN_OR_RETURN(const Thinker thinker, ThinkerOf(config));
+absl::StatusOr<FlatLayout> MakeQuietStarLayout(const Config& config) {
+  ASSIGN_OR_RETURN(const Thinker thinker, ReadThinker(config));
   RETURN_IF_ERROR(models::ValidateDecoderConfig(thinker.grown));
   models::DecoderLayout layout = models::MakeDecoderLayout(thinker.grown);
   const models::ThoughtHeads heads(thinker.grown.hidden_size, thinker.heads, &layout);
@@ -133,12 +133,12 @@ absl::StatusOr<FlatLayout> QuietStarLayoutOf(const Config& config) {
 
 absl::Status ExportQuietStar(const Config& config, absl::Span<const float> weights, FileSystem& files,
                              const std::string& directory) {
-  ASSIGN_OR_RETURN(const Thinker thinker, ThinkerOf(config));
-  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
+  ASSIGN_OR_RETURN(const Thinker thinker, ReadThinker(config));
+  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, LoadTokenizer(config.model));
   return ExportThinker(config, thinker, weights, {tokenizer.json(), tokenizer.config_json()}, files, directory);
 }
 
-RecordSchema QuietStarSchemaOf(const Config& config) {
+RecordSchema MakeQuietStarSchema(const Config& config) {
   // The size of another model's vocabulary is in its files, which a reader of the record need not have.
   const bool is_known = config.model.path.empty();
   const int64_t thinking = static_cast<int64_t>(models::kThinkingTokens.size());

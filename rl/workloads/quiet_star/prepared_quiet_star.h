@@ -20,7 +20,7 @@ absl::Status PrepareQuietStar(const Config& config, RunUse use, RunParts* parts)
 
 // Returns the layout of the policy's parameters: the decoder's, whose vocabulary ends with the thinking tokens, then
 // the heads'. Errors as above.
-absl::StatusOr<FlatLayout> QuietStarLayoutOf(const Config& config);
+absl::StatusOr<FlatLayout> MakeQuietStarLayout(const Config& config);
 
 // Writes weights of that layout, without a value function, as a model directory: the heads are further tensors, which
 // Transformers leaves out. Errors as above, and those of writing.
@@ -28,7 +28,7 @@ absl::Status ExportQuietStar(const Config& config, absl::Span<const float> weigh
                              const std::string& directory);
 
 // Describes the records of a run.
-RecordSchema QuietStarSchemaOf(const Config& config);
+RecordSchema MakeQuietStarSchema(const Config& config);
 
 }  // namespace reprise::rl
 

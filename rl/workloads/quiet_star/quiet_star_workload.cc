@@ -18,7 +18,7 @@ namespace reprise::rl {
 namespace {
 
 // One text and its thoughts, as passes take them.
-ShardInput GroupOf(const TaskRecord& task, absl::Span<const EpisodeRecord> episode_G) {
+ShardInput MakeShardInput(const TaskRecord& task, absl::Span<const EpisodeRecord> episode_G) {
   EpisodeGroup group;
   group.task = &task;
   for (size_t g = 0; g < episode_G.size(); ++g) {
@@ -30,7 +30,7 @@ ShardInput GroupOf(const TaskRecord& task, absl::Span<const EpisodeRecord> episo
 
 std::vector<int64_t> PositionsIn(const EpisodeRecord& episode) {
   std::vector<int64_t> position_M;
-  for (const models::Thought& thought : ThoughtsOf(episode)) position_M.push_back(thought.position);
+  for (const models::Thought& thought : GetThoughts(episode)) position_M.push_back(thought.position);
   return position_M;
 }
 
@@ -49,8 +49,8 @@ QuietStarWorkload::QuietStarWorkload(const WorkloadRun& run, ThoughtPolicy& poli
       workspace_(policy.NewWorkspace({.max_rows = run.config.execution.micro_batch_tokens, .recompute = true},
                                      Team(run.pool))) {}
 
-models::ThoughtSampling QuietStarWorkload::SamplingOf(Purpose purpose, int64_t step, int64_t samples,
-                                                      bool greedy) const {
+models::ThoughtSampling QuietStarWorkload::MakeSampling(Purpose purpose, int64_t step, int64_t samples,
+                                                        bool greedy) const {
   models::ThoughtSampling sampling = policy_.options().sampling;
   sampling.num_thoughts = samples;
   sampling.sampling.greedy = greedy;
@@ -68,12 +68,12 @@ void QuietStarWorkload::ScoreTasks(absl::Span<const TaskRecord> task_P, absl::Sp
     const ThoughtPlaces places = {PositionsIn(episode_G.front()), static_cast<int64_t>(samples),
                                   run_.config.quiet_star.tokens_ahead};
     policy_.ScoreGroups(
-        GroupOf(task_P[p], episode_G), [&](size_t, const models::ThoughtScores& scores) { receive(p, places, scores); },
-        workspace_.get());
+        MakeShardInput(task_P[p], episode_G),
+        [&](size_t, const models::ThoughtScores& scores) { receive(p, places, scores); }, workspace_.get());
   }
 }
 
-std::vector<int64_t> QuietStarWorkload::PositionsOf(const TaskRecord& task, int64_t answer_begin, bool held_out) {
+std::vector<int64_t> QuietStarWorkload::ChoosePositions(const TaskRecord& task, int64_t answer_begin, bool held_out) {
   const QuietStarConfig& quiet_star = run_.config.quiet_star;
   const int64_t last = static_cast<int64_t>(TextIn(task).token_S.size()) - 1;
   std::vector<int64_t> positions;
@@ -94,7 +94,7 @@ std::vector<EpisodeRecord> QuietStarWorkload::Think(absl::Span<const TaskRecord>
   std::vector<models::ThinkingText> texts;
   for (size_t p = 0; p < task_P.size(); ++p) {
     texts.push_back({TextIn(task_P[p]).token_S, static_cast<uint64_t>(task_P[p].prompt),
-                     PositionsOf(task_P[p], answer_begin_P[p], sampling.purpose == models::kEvaluationThought)});
+                     ChoosePositions(task_P[p], answer_begin_P[p], sampling.purpose == models::kEvaluationThought)});
   }
   const size_t samples = static_cast<size_t>(sampling.num_thoughts);
   std::vector<EpisodeRecord> episode_N;
@@ -136,7 +136,7 @@ absl::StatusOr<std::vector<EpisodeRecord>> QuietStarWorkload::Stored(const StepR
         return absl::DataLossError(
             absl::StrCat("the run's step ", stored.step, " ", what, " prompt ", task.prompt, " sample ", sample));
       };
-      std::vector<models::Thought> thoughts = ThoughtsOf(*episode);
+      std::vector<models::Thought> thoughts = GetThoughts(*episode);
       const size_t first = static_cast<size_t>(task.prompt * samples);
       if (PositionsIn(*episode) != PositionsIn(stored.episode_N[first])) {
         return is_lost("has thoughts at other positions than those of its other samples in");
@@ -163,7 +163,7 @@ absl::StatusOr<StepEpisodes> QuietStarWorkload::DrawHere(const StepPart& part) {
     answer_begin_P.push_back(texts_.At(part.phase, part.step, prompt).answer_begin);
     result.num_tokens += static_cast<int64_t>(TextIn(result.task_P.back()).token_S.size());
   }
-  if (part.phase == Phase::kWarmUp) {
+  if (part.phase == Phase::kSft) {
     for (const TaskRecord& task : result.task_P) result.episode_N.push_back(TextEpisode(task));
     return result;
   }
@@ -172,7 +172,7 @@ absl::StatusOr<StepEpisodes> QuietStarWorkload::DrawHere(const StepPart& part) {
   } else {
     result.episode_N =
         Think(result.task_P, answer_begin_P,
-              SamplingOf(models::kThought, part.step, run_.config.rollout.num_generations, /*greedy=*/false));
+              MakeSampling(models::kThought, part.step, run_.config.rollout.num_generations, /*greedy=*/false));
   }
   for (const EpisodeRecord& episode : result.episode_N) result.num_tokens += episode.decisions.count;
   return result;
@@ -182,10 +182,10 @@ absl::Status QuietStarWorkload::Reward(absl::Span<const TaskRecord> task_P, absl
   const size_t samples = static_cast<size_t>(run_.config.rollout.num_generations);
   ScoreTasks(task_P, episode_N, [&](size_t p, const ThoughtPlaces& places, const models::ThoughtScores& scores) {
     const std::vector<std::vector<double>> reward_GM =
-        RewardsOf(run_.config.quiet_star, TextIn(task_P[p]), places, scores);
+        ComputeThoughtRewards(run_.config.quiet_star, TextIn(task_P[p]), places, scores);
     for (size_t g = 0; g < samples; ++g) {
       EpisodeRecord& episode = episode_N[p * samples + g];
-      const std::vector<models::Thought>& thoughts = ThoughtsOf(episode);
+      const std::vector<models::Thought>& thoughts = GetThoughts(episode);
       episode.earned_T.assign(static_cast<size_t>(episode.decisions.count), 0.0);
       size_t end = 0;
       for (size_t m = 0; m < thoughts.size(); ++m) {
@@ -218,7 +218,7 @@ std::vector<StreamTable> QuietStarWorkload::EncodeStep(StepRecord part) { return
 
 absl::StatusOr<StepRecord> QuietStarWorkload::DecodeStep(const StepTables& step) const {
   RETURN_IF_ERROR(CheckThoughtTables({run_.config, policy_.model().config().vocab_size}, step));
-  return ThoughtRecordOf(texts_, step);
+  return ReadThoughtRecord(texts_, step);
 }
 
 void QuietStarWorkload::AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const {

@@ -22,8 +22,8 @@
 namespace reprise::rl {
 
 // A model that thinks between the tokens of a text: an episode is one thought at each thinking position, and its
-// rewards are computed from the policy's own forward pass over the text. The warm-up learns texts, some of which have a
-// thought before their answer.
+// rewards are computed from the policy's own forward pass over the text. The SFT phase learns texts, some of which have
+// a thought before their answer.
 class QuietStarWorkload : public Workload {
  public:
   // What `run` refers to, and `policy`, must outlive this. earns_by_turn: whether each thought has its own return
@@ -55,8 +55,8 @@ class QuietStarWorkload : public Workload {
   std::vector<EpisodeRecord> Think(absl::Span<const TaskRecord> task_P, absl::Span<const int64_t> answer_begin_P,
                                    const models::ThoughtSampling& sampling);
   // Returns after which tokens to think. held_out: for an evaluation, whose text's answer is not known.
-  std::vector<int64_t> PositionsOf(const TaskRecord& task, int64_t answer_begin, bool held_out);
-  models::ThoughtSampling SamplingOf(Purpose purpose, int64_t step, int64_t samples, bool greedy) const;
+  std::vector<int64_t> ChoosePositions(const TaskRecord& task, int64_t answer_begin, bool held_out);
+  models::ThoughtSampling MakeSampling(Purpose purpose, int64_t step, int64_t samples, bool greedy) const;
   // Calls `receive` with the places and the scores of each task's thoughts; episode_N: G of each, in order.
   using ReceiveScores = std::function<void(size_t task, const ThoughtPlaces&, const models::ThoughtScores&)>;
   void ScoreTasks(absl::Span<const TaskRecord> task_P, absl::Span<const EpisodeRecord> episode_N,

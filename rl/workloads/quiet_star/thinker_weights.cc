@@ -30,7 +30,7 @@ absl::StatusOr<models::TensorReader> OpenFrozen(const Config& config, const mode
       return absl::OkStatus();
     });
   }
-  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, DecoderOf(config.model));
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, ReadDecoderConfig(config.model));
   const models::DecoderLayout stored = models::MakeBaseLayout(decoder);
   ASSIGN_OR_RETURN(models::TensorReader read, models::OpenWeights(config.model.path, stored));
   return models::TensorReader([read, stored](int spec, absl::Span<float> values) {
@@ -84,9 +84,9 @@ absl::StatusOr<std::vector<float>> Merge(const Config& config, const Thinker& th
 
 }  // namespace
 
-absl::StatusOr<Thinker> ThinkerOf(const Config& config) {
+absl::StatusOr<Thinker> ReadThinker(const Config& config) {
   const QuietStarConfig& quiet_star = config.quiet_star;
-  ASSIGN_OR_RETURN(models::DecoderConfig decoder, DecoderOf(config.model));
+  ASSIGN_OR_RETURN(models::DecoderConfig decoder, ReadDecoderConfig(config.model));
   if (config.lora.r > 0) decoder.lora = AdaptersOf(config.lora);
   ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
   Thinker thinker = {models::WithThinkingTokens(decoder), {}};
@@ -113,7 +113,7 @@ absl::Status SetFirstWeights(const Config& config, int32_t like_token, ThreadPoo
                                      model->mutable_parameters());
   }
   if (!config.model.path.empty()) {
-    ASSIGN_OR_RETURN(const models::DecoderConfig decoder, DecoderOf(config.model));
+    ASSIGN_OR_RETURN(const models::DecoderConfig decoder, ReadDecoderConfig(config.model));
     const models::DecoderLayout base = models::MakeBaseLayout(decoder);
     std::vector<float> weights(static_cast<size_t>(base.total));
     RETURN_IF_ERROR(models::LoadWeights(config.model.path, base, absl::MakeSpan(weights)));

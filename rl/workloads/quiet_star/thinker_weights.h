@@ -28,7 +28,7 @@ struct Thinker {
 
 // Returns that of a configuration. Errors of model.path and of AlgorithmOf; InvalidArgument for heads or adapters that
 // the model cannot have.
-absl::StatusOr<Thinker> ThinkerOf(const Config& config);
+absl::StatusOr<Thinker> ReadThinker(const Config& config);
 
 // Sets the weights with which a run begins. like_token: models::InitializeThinkingTokens. With adapters the model of
 // model.path, or a random one, is the frozen one. Errors of the model's files. The caller must then call Refresh.

@@ -14,9 +14,11 @@ double Mean(const std::vector<double>& values) {
   return kernels::TreeSum(values) / static_cast<double>(std::max<size_t>(1, values.size()));
 }
 
-double LossOf(const Prediction& prediction) { return -prediction.logprob / static_cast<double>(prediction.tokens); }
+double MeanTokenLoss(const Prediction& prediction) {
+  return -prediction.logprob / static_cast<double>(prediction.tokens);
+}
 
-double MeanOf(absl::Span<const HeldOutThoughts> text_P, double HeldOutThoughts::* member) {
+double ComputeMean(absl::Span<const HeldOutThoughts> text_P, double HeldOutThoughts::* member) {
   std::vector<double> values;
   for (const HeldOutThoughts& text : text_P) values.push_back(text.*member);
   return Mean(values);
@@ -24,25 +26,25 @@ double MeanOf(absl::Span<const HeldOutThoughts> text_P, double HeldOutThoughts::
 
 }  // namespace
 
-HeldOutThoughts HeldOutOf(int64_t prompt, const Prediction& without, const Prediction& greedy,
-                          absl::Span<const Prediction> sample_G, int64_t tokens) {
+HeldOutThoughts SummarizeHeldOut(int64_t prompt, const Prediction& without, const Prediction& greedy,
+                                 absl::Span<const Prediction> sample_G, int64_t tokens) {
   HeldOutThoughts text;
   text.score = {.prompt = prompt,
                 .greedy_correct = greedy.is_all_correct() ? 1 : 0,
                 .greedy_reward = greedy.logprob - without.logprob,
                 .tokens = tokens};
   text.accuracy_without = without.accuracy();
-  text.loss_without = LossOf(without);
+  text.loss_without = MeanTokenLoss(without);
   std::vector<double> rewards, accuracies, losses;
   for (const Prediction& sample : sample_G) {
     text.score.correct += sample.is_all_correct() ? 1 : 0;
     rewards.push_back(sample.logprob - without.logprob);
     accuracies.push_back(sample.accuracy());
-    losses.push_back(LossOf(sample));
+    losses.push_back(MeanTokenLoss(sample));
   }
   text.score.reward = sample_G.empty() ? 0 : Mean(rewards);
   text.accuracy = sample_G.empty() ? greedy.accuracy() : Mean(accuracies);
-  text.loss = sample_G.empty() ? LossOf(greedy) : Mean(losses);
+  text.loss = sample_G.empty() ? MeanTokenLoss(greedy) : Mean(losses);
   return text;
 }
 
@@ -64,13 +66,13 @@ Metrics HeldOutMetrics(absl::Span<const HeldOutThoughts> text_P, int64_t samples
   for (const double gain : gain_P) within.push_back((gain + 1) / 2);
   const Interval interval = MeanInterval(within);
   const std::string name = "eval_thoughts/";
-  metrics.emplace_back(name + "accuracy", MeanOf(text_P, &HeldOutThoughts::accuracy));
-  metrics.emplace_back(name + "accuracy_without", MeanOf(text_P, &HeldOutThoughts::accuracy_without));
+  metrics.emplace_back(name + "accuracy", ComputeMean(text_P, &HeldOutThoughts::accuracy));
+  metrics.emplace_back(name + "accuracy_without", ComputeMean(text_P, &HeldOutThoughts::accuracy_without));
   metrics.emplace_back(name + "gain", Mean(gain_P));
   metrics.emplace_back(name + "gain_low", 2 * interval.low - 1);
   metrics.emplace_back(name + "gain_high", 2 * interval.high - 1);
-  metrics.emplace_back(name + "loss", MeanOf(text_P, &HeldOutThoughts::loss));
-  metrics.emplace_back(name + "loss_without", MeanOf(text_P, &HeldOutThoughts::loss_without));
+  metrics.emplace_back(name + "loss", ComputeMean(text_P, &HeldOutThoughts::loss));
+  metrics.emplace_back(name + "loss_without", ComputeMean(text_P, &HeldOutThoughts::loss_without));
   std::sort(metrics.begin(), metrics.end());
   return metrics;
 }

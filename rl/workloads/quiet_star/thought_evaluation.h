@@ -33,8 +33,8 @@ struct HeldOutThoughts {
 };
 
 // Returns what the predictions of a text's answer show. sample_G may be empty. tokens: of all sampled thoughts. Pure.
-HeldOutThoughts HeldOutOf(int64_t prompt, const Prediction& without, const Prediction& greedy,
-                          absl::Span<const Prediction> sample_G, int64_t tokens);
+HeldOutThoughts SummarizeHeldOut(int64_t prompt, const Prediction& without, const Prediction& greedy,
+                                 absl::Span<const Prediction> sample_G, int64_t tokens);
 
 // Returns how coherent the model finds a thought: the geometric mean of its tokens' probabilities. Pure.
 double CoherenceOf(absl::Span<const float> logprob_T);

@@ -11,11 +11,11 @@
 namespace reprise::rl {
 namespace {
 
-std::map<std::string, double> MapOf(const Metrics& metrics) { return {metrics.begin(), metrics.end()}; }
+std::map<std::string, double> ToMap(const Metrics& metrics) { return {metrics.begin(), metrics.end()}; }
 
 TEST(HeldOutThoughtsTest, CompareThinkingWithNotThinking) {
   const Prediction without = {.tokens = 2, .correct = 1, .logprob = -3}, right = {2, 2, -1}, half = {2, 1, -2};
-  const HeldOutThoughts text = HeldOutOf(7, without, right, {{right, half}}, 9);
+  const HeldOutThoughts text = SummarizeHeldOut(7, without, right, {{right, half}}, 9);
   EXPECT_EQ(text.score.prompt, 7);
   EXPECT_EQ(text.score.greedy_correct, 1);
   EXPECT_EQ(text.score.greedy_reward, 2);
@@ -26,7 +26,7 @@ TEST(HeldOutThoughtsTest, CompareThinkingWithNotThinking) {
   EXPECT_EQ(text.accuracy_without, 0.5);
   EXPECT_EQ(text.loss, 0.75);
   EXPECT_EQ(text.loss_without, 1.5);
-  const HeldOutThoughts greedy = HeldOutOf(7, without, right, {}, 0);
+  const HeldOutThoughts greedy = SummarizeHeldOut(7, without, right, {}, 0);
   EXPECT_EQ(greedy.accuracy, 1);
   EXPECT_EQ(greedy.loss, 0.5);
 }
@@ -38,7 +38,7 @@ TEST(HeldOutThoughtsTest, MetricsHaveAnIntervalOfTheGain) {
     texts[p].accuracy = p % 2 == 0 ? 1 : 0.5;
     texts[p].accuracy_without = 0.25;
   }
-  const std::map<std::string, double> metrics = MapOf(HeldOutMetrics(texts, 0));
+  const std::map<std::string, double> metrics = ToMap(HeldOutMetrics(texts, 0));
   EXPECT_EQ(metrics.at("eval_thoughts/accuracy"), 0.75);
   EXPECT_EQ(metrics.at("eval_thoughts/accuracy_without"), 0.25);
   EXPECT_EQ(metrics.at("eval_thoughts/gain"), 0.5);
@@ -48,7 +48,7 @@ TEST(HeldOutThoughtsTest, MetricsHaveAnIntervalOfTheGain) {
   EXPECT_LT(metrics.at("eval_thoughts/gain_high"), 0.7);
   // Thoughts that change nothing have an interval around 0.
   for (HeldOutThoughts& text : texts) text.accuracy = text.accuracy_without;
-  const std::map<std::string, double> none = MapOf(HeldOutMetrics(texts, 0));
+  const std::map<std::string, double> none = ToMap(HeldOutMetrics(texts, 0));
   EXPECT_LT(none.at("eval_thoughts/gain_low"), 0);
   EXPECT_GT(none.at("eval_thoughts/gain_high"), 0);
 }
@@ -72,7 +72,7 @@ StepRecord TwoThoughts() {
 TEST(ThoughtMetricsTest, AreMeansOverThoughts) {
   Metrics added;
   AddThoughtMetrics(TwoThoughts(), &added);
-  const std::map<std::string, double> metrics = MapOf(added);
+  const std::map<std::string, double> metrics = ToMap(added);
   EXPECT_EQ(metrics.at("thoughts/mean_length"), 1.5);
   EXPECT_EQ(metrics.at("thoughts/positions"), 2);
   EXPECT_EQ(metrics.at("thoughts/reward"), 0.125);
@@ -86,16 +86,16 @@ TEST(ThoughtMetricsTest, TheLossIncludesTheCrossEntropiesOfTheTexts) {
   config.base_weight = 0.5;
   config.talk_weight = 0.25;
   AddTextLosses(config, &all);
-  const std::map<std::string, double> metrics = MapOf(all);
+  const std::map<std::string, double> metrics = ToMap(all);
   EXPECT_EQ(metrics.at("loss"), 2.625);
   EXPECT_EQ(metrics.at("loss/total"), 2.625);
   EXPECT_EQ(metrics.at("loss/policy_avg"), 0.125);
   // Without a value function the policy's loss has no metric of its own.
   AddPaperMetrics({}, TwoThoughts(), /*policy_loss=*/0.125, &all);
-  EXPECT_EQ(MapOf(all).at("rl/total_loss"), 2.625);
+  EXPECT_EQ(ToMap(all).at("rl/total_loss"), 2.625);
   Metrics without_values = {{"loss", 2.625}};
   AddPaperMetrics({}, TwoThoughts(), /*policy_loss=*/0.5, &without_values);
-  EXPECT_EQ(MapOf(without_values).at("rl/policy_loss"), 0.5);
+  EXPECT_EQ(ToMap(without_values).at("rl/policy_loss"), 0.5);
 }
 
 TEST(PaperMetricsTest, AreThirteenUnderTheirNames) {
@@ -114,7 +114,7 @@ TEST(PaperMetricsTest, AreThirteenUnderTheirNames) {
   algorithm.entropy = {.entropy_coef = 0.5, .decay = 0.5, .floor = 0.1};
   AddPaperMetrics(algorithm, TwoThoughts(), /*policy_loss=*/-1.0, &all);
   EXPECT_EQ(all.size() - others, 13u);
-  const std::map<std::string, double> metrics = MapOf(all);
+  const std::map<std::string, double> metrics = ToMap(all);
   EXPECT_EQ(metrics.at("rl/episode"), 3);
   EXPECT_EQ(metrics.at("rl/reward"), 0.25);
   EXPECT_EQ(metrics.at("rl/avg_reward_100"), 0.5);

@@ -40,7 +40,7 @@ void AddTextLosses(const QuietStarConfig& config, Metrics* metrics) {
 void AddThoughtMetrics(const StepRecord& record, Metrics* metrics) {
   std::vector<double> lengths, positions, rewards, rewarded, coherences;
   for (const EpisodeRecord& episode : record.episode_N) {
-    const std::vector<models::Thought>& thoughts = ThoughtsOf(episode);
+    const std::vector<models::Thought>& thoughts = GetThoughts(episode);
     positions.push_back(static_cast<double>(thoughts.size()));
     size_t first = 0;
     for (const models::Thought& thought : thoughts) {

@@ -115,14 +115,14 @@ struct Readers {
 };
 
 // Checks the next episode and its thoughts, and moves their readers behind them.
-absl::Status CheckEpisode(const ThoughtForm& form, bool is_warm_up, int64_t sample, int64_t tokens_S, Readers* read) {
+absl::Status CheckEpisode(const ThoughtForm& form, bool is_sft, int64_t sample, int64_t tokens_S, Readers* read) {
   EpisodeRecord episode;
   EpisodeColumns(read->episodes, episode);
   if (episode.sample != sample) return read->episodes.Broken("it is not the next sample of its task");
-  size_t decisions = is_warm_up ? static_cast<size_t>(tokens_S - 1) : 0;
+  size_t decisions = is_sft ? static_cast<size_t>(tokens_S - 1) : 0;
   int64_t turn = 0, after = -1;
-  for (; IsOf(read->thoughts, episode.prompt, sample); read->thoughts.Next(), ++turn) {
-    if (is_warm_up) return read->thoughts.Broken("a warm-up has no thoughts");
+  for (; IsRowForEpisode(read->thoughts, episode.prompt, sample); read->thoughts.Next(), ++turn) {
+    if (is_sft) return read->thoughts.Broken("an SFT phase has no thoughts");
     ThoughtRow row;
     ThoughtColumns(read->thoughts, row);
     const absl::string_view fault = FaultOfThought(form, row, turn, after, tokens_S);
@@ -130,8 +130,7 @@ absl::Status CheckEpisode(const ThoughtForm& form, bool is_warm_up, int64_t samp
     after = row.thought.position;
     decisions += row.thought.tokens.size();
   }
-  const absl::string_view fault =
-      FaultOfDecisions(episode, decisions, /*has_behaviour=*/!is_warm_up, is_warm_up ? 0 : 1);
+  const absl::string_view fault = FaultOfDecisions(episode, decisions, /*has_behaviour=*/!is_sft, is_sft ? 0 : 1);
   return fault.empty() ? absl::OkStatus() : read->episodes.Broken(fault);
 }
 
@@ -152,9 +151,9 @@ RecordSchema ThoughtSchema(const ThoughtForm& form) {
 
 absl::Status CheckThoughtTables(const ThoughtForm& form, const StepTables& step) {
   const Config& config = form.config;
-  const bool is_warm_up = step.phase == Phase::kWarmUp;
-  const int64_t prompts = is_warm_up ? config.warm_up.prompts_per_step : config.rollout.prompts_per_step;
-  const int64_t samples = is_warm_up ? 1 : config.rollout.num_generations;
+  const bool is_sft = step.phase == Phase::kSft;
+  const int64_t prompts = is_sft ? config.sft.prompts_per_step : config.rollout.prompts_per_step;
+  const int64_t samples = is_sft ? 1 : config.rollout.num_generations;
   Readers read(step);
   for (int64_t prompt = 0; read.tasks.has_row(); ++prompt, read.tasks.Next()) {
     int64_t read_prompt = 0, answer_begin = 0;
@@ -170,7 +169,7 @@ absl::Status CheckThoughtTables(const ThoughtForm& form, const StepTables& step)
       if (!read.episodes.has_row() || read.episodes.Peek<int64_t>(0) != prompt) {
         return read.tasks.Broken("it lacks an episode");
       }
-      RETURN_IF_ERROR(CheckEpisode(form, is_warm_up, sample, tokens_S, &read));
+      RETURN_IF_ERROR(CheckEpisode(form, is_sft, sample, tokens_S, &read));
     }
   }
   if (read.episodes.has_row()) return read.episodes.Broken("it belongs to no task");
@@ -185,7 +184,7 @@ std::vector<StreamTable> ThoughtTables(const ThoughtTexts& texts, const StepReco
   }
   for (const EpisodeRecord& episode : part.episode_N) {
     EpisodeColumns(RowWriter(part.phase, part.step, tables[1]), episode);
-    const std::vector<models::Thought>& thoughts = ThoughtsOf(episode);
+    const std::vector<models::Thought>& thoughts = GetThoughts(episode);
     size_t first = 0;
     for (size_t turn = 0; turn < thoughts.size(); ++turn) {
       const size_t last = first + thoughts[turn].tokens.size() - 1;
@@ -216,7 +215,7 @@ EpisodeRecord ThoughtEpisode(const TaskRecord& task, int64_t sample, std::vector
   episode.prompt = task.prompt;
   episode.sample = sample;
   episode.terminated = true;  // a text ends by itself: no state follows it, whose value would continue its rewards
-  episode.decisions = DecisionsOf(content, TextIn(task));
+  episode.decisions = MakeDecisions(content, TextIn(task));
   episode.content = std::move(content);
   return episode;
 }
@@ -226,21 +225,21 @@ EpisodeRecord TextEpisode(const TaskRecord& task) {
   EpisodeRecord episode;
   episode.prompt = task.prompt;
   episode.terminated = true;
-  episode.decisions = DecisionsOf(content, TextIn(task));
+  episode.decisions = MakeDecisions(content, TextIn(task));
   episode.decisions.drawn_T = episode.decisions.learned_T;
   episode.content = std::move(content);
   return episode;
 }
 
-const std::vector<models::Thought>& ThoughtsOf(const EpisodeRecord& episode) {
+const std::vector<models::Thought>& GetThoughts(const EpisodeRecord& episode) {
   const auto* const content = std::any_cast<ThoughtsOfSample>(&episode.content);
   CHECK(content != nullptr);
   return content->thought_P;
 }
 
-StepRecord ThoughtRecordOf(const ThoughtTexts& texts, const StepTables& step) {
+StepRecord ReadThoughtRecord(const ThoughtTexts& texts, const StepTables& step) {
   StepRecord record;
-  static_cast<StepResults&>(record) = ResultsOf(step);
+  static_cast<StepResults&>(record) = ReadResults(step);
   for (RowReader tasks(step.Find("tasks")); tasks.has_row(); tasks.Next()) {
     record.task_P.push_back(ThoughtTask(texts, step.phase, step.step, tasks.Peek<int64_t>(0)));
   }
@@ -250,7 +249,7 @@ StepRecord ThoughtRecordOf(const ThoughtTexts& texts, const StepTables& step) {
     EpisodeColumns(episodes, read);
     std::vector<models::Thought> of_episode;
     std::vector<double>&earned_T = read.earned_T, &advantage_T = read.advantage_T;
-    for (; IsOf(thoughts, read.prompt, read.sample); thoughts.Next()) {
+    for (; IsRowForEpisode(thoughts, read.prompt, read.sample); thoughts.Next()) {
       ThoughtRow row;
       ThoughtColumns(thoughts, row);
       earned_T.resize(earned_T.size() + row.thought.tokens.size(), 0.0);
@@ -258,9 +257,9 @@ StepRecord ThoughtRecordOf(const ThoughtTexts& texts, const StepTables& step) {
       advantage_T.resize(earned_T.size(), row.advantage);
       of_episode.push_back(std::move(row.thought));
     }
-    const TaskRecord& task = TaskOf(record.task_P, read);
+    const TaskRecord& task = FindTask(record.task_P, read);
     EpisodeRecord& episode = record.episode_N.emplace_back(
-        step.phase == Phase::kWarmUp ? TextEpisode(task) : ThoughtEpisode(task, read.sample, std::move(of_episode)));
+        step.phase == Phase::kSft ? TextEpisode(task) : ThoughtEpisode(task, read.sample, std::move(of_episode)));
     TakeNumbers(std::move(read), &episode);
   }
   return record;

@@ -40,18 +40,18 @@ absl::Status CheckThoughtTables(const ThoughtForm& form, const StepTables& step)
 // Returns the tables of tasks, episodes and thoughts, in this order. Contents: those of rl/policy/thoughts.
 std::vector<StreamTable> ThoughtTables(const ThoughtTexts& texts, const StepRecord& part);
 
-// Returns the task of a prompt, and the episode with these thoughts. Without thoughts it is one of the warm-up, which
+// Returns the task of a prompt, and the episode with these thoughts. Without thoughts it is one of the SFT phase, which
 // learns the text.
 TaskRecord ThoughtTask(const ThoughtTexts& texts, Phase phase, int64_t step, int64_t prompt);
 EpisodeRecord ThoughtEpisode(const TaskRecord& task, int64_t sample, std::vector<models::Thought> thoughts);
 EpisodeRecord TextEpisode(const TaskRecord& task);
 
 // Returns the thoughts of an episode's record (checked).
-const std::vector<models::Thought>& ThoughtsOf(const EpisodeRecord& episode);
+const std::vector<models::Thought>& GetThoughts(const EpisodeRecord& episode);
 
 // Returns the record of a step from its tables, which CheckThoughtTables must have accepted. The tasks are those of
 // their places.
-StepRecord ThoughtRecordOf(const ThoughtTexts& texts, const StepTables& step);
+StepRecord ReadThoughtRecord(const ThoughtTexts& texts, const StepTables& step);
 
 }  // namespace reprise::rl
 

@@ -27,7 +27,7 @@ Config TestConfig() {
   config.quiet_star.min_thought_length = 1;
   config.quiet_star.max_thought_length = 2;
   config.quiet_star.plain_share = 0;
-  config.warm_up.prompts_per_step = config.rollout.prompts_per_step = 2;
+  config.sft.prompts_per_step = config.rollout.prompts_per_step = 2;
   config.rollout.num_generations = 2;
   return config;
 }
@@ -35,9 +35,9 @@ Config TestConfig() {
 class ThoughtRecordTest : public ::testing::Test {
  protected:
   ThoughtRecordTest()
-      : tokenizer_(*TokenizerOf(config_.model)), texts_(*ThoughtTexts::Create(config_, tokenizer_, Grown())) {}
+      : tokenizer_(*LoadTokenizer(config_.model)), texts_(*ThoughtTexts::Create(config_, tokenizer_, Grown())) {}
 
-  models::DecoderConfig Grown() const { return models::WithThinkingTokens(*DecoderOf(config_.model)); }
+  models::DecoderConfig Grown() const { return models::WithThinkingTokens(*ReadDecoderConfig(config_.model)); }
   ThoughtForm form() const { return {config_, Grown().vocab_size}; }
 
   // A step whose samples have thoughts of one and of two tokens after the first two tokens of each text.
@@ -62,7 +62,7 @@ class ThoughtRecordTest : public ::testing::Test {
     return record;
   }
 
-  StepTables TablesOf(const StepRecord& record) const {
+  StepTables MakeTables(const StepRecord& record) const {
     StepTables step = {record.phase, record.step, ThoughtTables(texts_, record)};
     StepResults results = record;
     results.count_C = {1, 2};
@@ -77,18 +77,18 @@ class ThoughtRecordTest : public ::testing::Test {
 };
 
 TEST_F(ThoughtRecordTest, IsReadAsItWasWritten) {
-  const StepTables step = TablesOf(Training());
+  const StepTables step = MakeTables(Training());
   ASSERT_OK(CheckThoughtTables(form(), step));
-  const StepRecord read = ThoughtRecordOf(texts_, step);
+  const StepRecord read = ReadThoughtRecord(texts_, step);
   EXPECT_EQ(read.episode_N[1].earned_T, Training().episode_N[1].earned_T);
   EXPECT_EQ(read.episode_N[1].decisions.turn_T, (std::vector<int32_t>{0, 1, 1}));
-  const auto difference = FirstDivergence(ThoughtSchema(form()), step, TablesOf(read), {}, Digests::kWhereBoth);
+  const auto difference = FirstDivergence(ThoughtSchema(form()), step, MakeTables(read), {}, Digests::kWhereBoth);
   EXPECT_FALSE(difference.has_value()) << difference->ToString();
 }
 
-TEST_F(ThoughtRecordTest, AWarmUpHasTextsWithThoughtsButLearnsNoDelimiters) {
+TEST_F(ThoughtRecordTest, ASftHasTextsWithThoughtsButLearnsNoDelimiters) {
   StepRecord record;
-  record.phase = Phase::kWarmUp;
+  record.phase = Phase::kSft;
   record.step = 1;
   const models::ThoughtDelimiters delimiters = models::DelimitersOf(Grown());
   for (int64_t prompt = 0; prompt < 2; ++prompt) {
@@ -105,18 +105,18 @@ TEST_F(ThoughtRecordTest, AWarmUpHasTextsWithThoughtsButLearnsNoDelimiters) {
     }
     EXPECT_EQ(found, 2);
   }
-  const StepTables step = TablesOf(record);
+  const StepTables step = MakeTables(record);
   ASSERT_OK(CheckThoughtTables(form(), step));
-  EXPECT_EQ(ThoughtRecordOf(texts_, step).episode_N[0].decisions.drawn_T, record.episode_N[0].decisions.drawn_T);
+  EXPECT_EQ(ReadThoughtRecord(texts_, step).episode_N[0].decisions.drawn_T, record.episode_N[0].decisions.drawn_T);
 }
 
-TEST_F(ThoughtRecordTest, DamageIsRefusedWithItsPlace) {
+TEST_F(ThoughtRecordTest, CorruptionIsRejectedWithItsPlace) {
   const auto thoughts_of = [](EpisodeRecord& episode) -> std::vector<models::Thought>& {
     return std::any_cast<ThoughtsOfSample>(&episode.content)->thought_P;
   };
   const int32_t start = models::DelimitersOf(Grown()).start, vocabulary = static_cast<int32_t>(Grown().vocab_size);
   struct Case {
-    std::function<void(StepRecord&)> damage;
+    std::function<void(StepRecord&)> corrupt;
     std::string message;
   };
   const std::vector<Case> cases = {
@@ -146,8 +146,8 @@ TEST_F(ThoughtRecordTest, DamageIsRefusedWithItsPlace) {
       {[](StepRecord& r) { r.episode_N[2].earned_T[2] = 1e30; }, "out of bounds"}};
   for (const Case& c : cases) {
     StepRecord record = Training();
-    c.damage(record);
-    EXPECT_THAT(CheckThoughtTables(form(), TablesOf(record)),
+    c.corrupt(record);
+    EXPECT_THAT(CheckThoughtTables(form(), MakeTables(record)),
                 StatusIs(absl::StatusCode::kDataLoss, HasSubstr(c.message)))
         << c.message;
   }

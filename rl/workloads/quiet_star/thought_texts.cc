@@ -16,7 +16,7 @@
 namespace reprise::rl {
 namespace {
 
-// Prompt: index of an example of the warm-up, token: index of the draw.
+// Prompt: index of an example of the SFT phase, token: index of the draw.
 constexpr Purpose kBaking{18};
 
 constexpr int64_t kPromptsOfStep = int64_t{1} << 24;  // that a draw can name
@@ -68,7 +68,7 @@ absl::Status ThoughtTexts::CheckSplit() const {
   if (evaluation.held_out_share == 0) return absl::OkStatus();
   int64_t held_out = 0;
   for (int64_t i = 0; i < kTried; ++i) {
-    const data::Task task = problems_.At(PlaceOf(Purpose::kEvaluationTask, /*step=*/0, i));
+    const data::Task task = problems_.At(MakeTaskPlace(Purpose::kEvaluationTask, /*step=*/0, i));
     ASSIGN_OR_RETURN(const std::string question, problems_.forms().FormFor(task.prompt));
     held_out += IsHeldOut(static_cast<uint64_t>(evaluation.split_seed), evaluation.held_out_share, question) ? 1 : 0;
   }
@@ -94,7 +94,7 @@ std::string ThoughtTexts::WarningOfEvaluations() const {
   return WarningOfFewProblems(evaluation, different.size(), drawn);
 }
 
-TaskPlace ThoughtTexts::PlaceOf(Purpose purpose, int64_t step, int64_t prompt) const {
+TaskPlace ThoughtTexts::MakeTaskPlace(Purpose purpose, int64_t step, int64_t prompt) const {
   return {.seed = static_cast<uint64_t>(config_.run.seed),
           .purpose = purpose,
           .step = static_cast<uint64_t>(step),
@@ -102,7 +102,7 @@ TaskPlace ThoughtTexts::PlaceOf(Purpose purpose, int64_t step, int64_t prompt) c
 }
 
 data::Task ThoughtTexts::Problem(Purpose purpose, int64_t step, int64_t prompt, bool held_out) const {
-  absl::StatusOr<data::Task> task = problems_.Draw(PlaceOf(purpose, step, prompt), held_out);
+  absl::StatusOr<data::Task> task = problems_.Draw(MakeTaskPlace(purpose, step, prompt), held_out);
   CHECK(task.ok());  // see kLeast
   return *std::move(task);
 }
@@ -138,19 +138,19 @@ ThoughtText ThoughtTexts::TextOf(const data::Task& task, absl::Span<const int32_
 
 ThoughtText ThoughtTexts::Example(int64_t example) const {
   const int64_t step = example / kPromptsOfStep, prompt = example % kPromptsOfStep;
-  const data::Task task = Problem(Purpose::kWarmUpTask, step, prompt, /*held_out=*/false);
+  const data::Task task = Problem(Purpose::kSftTask, step, prompt, /*held_out=*/false);
   const double uniform = DrawUniform(static_cast<uint64_t>(config_.run.seed), kBaking,
                                      {.step = static_cast<uint64_t>(step), .prompt = static_cast<uint64_t>(prompt)});
   if (uniform < config_.quiet_star.plain_share) return TextOf(task, {});
-  return TextOf(task, BakedThought(StrategyOf(example), Encoded(task.hint), thinking_tokens_));
+  return TextOf(task, BakedThought(ChooseStrategy(example), Encoded(task.hint), thinking_tokens_));
 }
 
 ThoughtText ThoughtTexts::At(Phase phase, int64_t step, int64_t prompt) const {
   if (phase == Phase::kTraining) return TextOf(Problem(Purpose::kTask, step, prompt, /*held_out=*/false), {});
-  const int64_t place = (step - 1) * config_.warm_up.prompts_per_step + prompt;
+  const int64_t place = (step - 1) * config_.sft.prompts_per_step + prompt;
   const int64_t examples = config_.quiet_star.baking_examples;
   if (examples == 0) return Example(place);
-  return Example(data::ShuffledIndex(examples, static_cast<uint64_t>(config_.run.seed), Purpose::kWarmUpTask,
+  return Example(data::ShuffledIndex(examples, static_cast<uint64_t>(config_.run.seed), Purpose::kSftTask,
                                      static_cast<uint64_t>(place)));
 }
 

@@ -35,8 +35,8 @@ class ThoughtTexts {
   static absl::StatusOr<ThoughtTexts> Create(const Config& config, const models::Tokenizer& tokenizer,
                                              const models::DecoderConfig& grown);
 
-  // Returns the text of a prompt: in the warm-up one of its examples, with a thought before the answer as a part of the
-  // text, or plain. Its problem is not held out (rl/episodes/draw_problem.h). Pure, as the others.
+  // Returns the text of a prompt: in the SFT phase one of its examples, with a thought before the answer as a part of
+  // the text, or plain. Its problem is not held out (rl/episodes/draw_problem.h). Pure, as the others.
   ThoughtText At(Phase phase, int64_t step, int64_t prompt) const;
   // Returns a text of an evaluation, with a problem that is held out unless evaluation.held_out_share is 0.
   ThoughtText HeldOut(int64_t prompt) const;
@@ -51,7 +51,7 @@ class ThoughtTexts {
   ThoughtTexts(const Config& config, const models::Tokenizer& tokenizer, const models::DecoderConfig& grown,
                ProblemSource problems);
 
-  TaskPlace PlaceOf(Purpose purpose, int64_t step, int64_t prompt) const;
+  TaskPlace MakeTaskPlace(Purpose purpose, int64_t step, int64_t prompt) const;
   data::Task Problem(Purpose purpose, int64_t step, int64_t prompt, bool held_out) const;
   absl::Status CheckSplit() const;
   ThoughtText Example(int64_t example) const;

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kMutants = 2000;
 constexpr size_t kBlock = 512;
-constexpr int kRefused = 10, kBelieved = 11;
+constexpr int kRejected = 10, kWronglyAccepted = 11;
 
 // Returns the mutant's body behind a user block with its size and digest.
 std::string Forged(const std::string& original, const std::string& body) {
@@ -43,7 +43,7 @@ int OpenInAChild(const std::string& bytes) {
     alarm(2);
     FakeFileSystem files;
     CHECK(WriteFileAtomically(files, "a.h5", bytes).ok());
-    _exit(RunReader::Open(files, "a.h5").ok() ? kBelieved : kRefused);
+    _exit(RunReader::Open(files, "a.h5").ok() ? kWronglyAccepted : kRejected);
   }
   int status = 0;
   CHECK_EQ(waitpid(child, &status, 0), child);
@@ -51,33 +51,33 @@ int OpenInAChild(const std::string& bytes) {
 }
 
 struct ForgedTally {
-  int refused = 0, believed = 0, crashed = 0, hung = 0;
+  int refused = 0, wrongly_accepted = 0, crashed = 0, hung = 0;
 };
 
 ForgedTally OpenForgedMutants(const std::string& original, const std::string& other) {
   ForgedTally tally;
   const std::string body = original.substr(kBlock), other_body = other.substr(kBlock);
   for (uint64_t number = 0; number < kMutants; ++number) {
-    const Mutant mutant = MutantOf(body, other_body, number % 2 == 0 ? Grain::kBytes : Grain::kSectors, number);
+    const Mutant mutant = MakeMutant(body, other_body, number % 2 == 0 ? Grain::kBytes : Grain::kSectors, number);
     const int status = OpenInAChild(Forged(original, mutant.bytes));
     const bool hung = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     tally.hung += hung ? 1 : 0;
-    tally.refused += code == kRefused ? 1 : 0;
-    tally.believed += code == kBelieved ? 1 : 0;
-    tally.crashed += !hung && code != kRefused && code != kBelieved ? 1 : 0;
+    tally.refused += code == kRejected ? 1 : 0;
+    tally.wrongly_accepted += code == kWronglyAccepted ? 1 : 0;
+    tally.crashed += !hung && code != kRejected && code != kWronglyAccepted ? 1 : 0;
   }
   return tally;
 }
 
 TEST(ForgedTest, AForgedFileIsRejectedOrHasTheContentsOfTheRunDigest) {
   const std::string original = ExampleRunFile(4);
-  EXPECT_EQ(WEXITSTATUS(OpenInAChild(original)), kBelieved);
+  EXPECT_EQ(WEXITSTATUS(OpenInAChild(original)), kWronglyAccepted);
   const ForgedTally tally = OpenForgedMutants(original, ExampleRunFile(3));
   // Accepted files are corrupt only in bytes that hold no array and that HDF5 does not read; the run digest covers the
   // rest.
   std::printf("%d forged mutants: %d rejected, %d accepted with the contents of the original, %d crashed, %d hung\n",
-              kMutants, tally.refused, tally.believed, tally.crashed, tally.hung);
+              kMutants, tally.refused, tally.wrongly_accepted, tally.crashed, tally.hung);
   EXPECT_GT(tally.refused, kMutants / 2);
 }
 

@@ -10,16 +10,16 @@
 
 namespace reprise::testing {
 
-enum class Verdict { kRefused, kHarmless, kBelieved };
+enum class Verdict { kRejected, kHarmless, kWronglyAccepted };
 
 // Counts of the outcomes of many mutants.
 struct Tally {
   int64_t mutants = 0;
-  int64_t refused = 0;   // with an error
-  int64_t harmless = 0;  // accepted, and all values read from it are correct
-  int64_t believed = 0;  // accepted with wrong values
+  int64_t refused = 0;           // with an error
+  int64_t harmless = 0;          // accepted, and all values read from it are correct
+  int64_t wrongly_accepted = 0;  // accepted with wrong values
   double slowest_seconds = 0;
-  std::array<int64_t, kDamages> by_damage = {};  // mutants
+  std::array<int64_t, kCorruptions> by_corruption = {};  // mutants
 
   std::string text() const;
 };

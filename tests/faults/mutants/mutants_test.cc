@@ -25,14 +25,14 @@ Verdict JudgeRunFile(const std::string& bytes) {
   EXPECT_TRUE(WriteFileAtomically(files, "a.h5", bytes).ok());
   const absl::StatusCode code = RunReader::Open(files, "a.h5").status().code();
   const bool refused = code == absl::StatusCode::kDataLoss || code == absl::StatusCode::kUnimplemented;
-  return refused ? Verdict::kRefused : Verdict::kBelieved;
+  return refused ? Verdict::kRejected : Verdict::kWronglyAccepted;
 }
 
 bool IsPrefix(const std::vector<JournalEntry>& entries, const std::vector<JournalEntry>& of) {
   return entries.size() <= of.size() && std::equal(entries.begin(), entries.end(), of.begin());
 }
 
-std::vector<JournalEntry> EntriesOf(const std::string& journal) {
+std::vector<JournalEntry> ParseEntries(const std::string& journal) {
   return internal::ParseJournal(journal).value().entries;
 }
 
@@ -40,14 +40,14 @@ std::vector<JournalEntry> EntriesOf(const std::string& journal) {
 // the lineage (below) detects that the beginning of another journal is in its place.
 Verdict JudgeJournal(const std::vector<std::string>& journals, const std::string& bytes) {
   const auto journal = internal::ParseJournal(bytes);
-  if (!journal.ok()) return absl::IsDataLoss(journal.status()) ? Verdict::kRefused : Verdict::kBelieved;
+  if (!journal.ok()) return absl::IsDataLoss(journal.status()) ? Verdict::kRejected : Verdict::kWronglyAccepted;
   const bool harmless = std::any_of(journals.begin(), journals.end(), [&](const std::string& original) {
-    return IsPrefix(journal->entries, EntriesOf(original));
+    return IsPrefix(journal->entries, ParseEntries(original));
   });
-  return harmless ? Verdict::kHarmless : Verdict::kBelieved;
+  return harmless ? Verdict::kHarmless : Verdict::kWronglyAccepted;
 }
 
-absl::StatusOr<std::vector<JournalEntry>> LineageOf(const std::vector<std::string>& journals) {
+absl::StatusOr<std::vector<JournalEntry>> ParseLineage(const std::vector<std::string>& journals) {
   FakeFileSystem files;
   EXPECT_TRUE(CreateDirectories(files, "run/epochs").ok());
   for (size_t i = 0; i < journals.size(); ++i) {
@@ -61,26 +61,26 @@ absl::StatusOr<std::vector<JournalEntry>> LineageOf(const std::vector<std::strin
 }
 
 // Returns the run's entries at the end of each of its epochs. Each prefix of one of them is a state that the run had.
-std::vector<std::vector<JournalEntry>> PastsOf(std::vector<std::string> journals) {
+std::vector<std::vector<JournalEntry>> CollectPasts(std::vector<std::string> journals) {
   std::vector<std::vector<JournalEntry>> pasts;
-  for (; !journals.empty(); journals.pop_back()) pasts.push_back(LineageOf(journals).value());
+  for (; !journals.empty(); journals.pop_back()) pasts.push_back(ParseLineage(journals).value());
   return pasts;
 }
 
 Verdict JudgeLineage(const std::vector<std::vector<JournalEntry>>& pasts, const std::vector<std::string>& journals) {
-  const auto entries = LineageOf(journals);
-  if (!entries.ok()) return absl::IsDataLoss(entries.status()) ? Verdict::kRefused : Verdict::kBelieved;
+  const auto entries = ParseLineage(journals);
+  if (!entries.ok()) return absl::IsDataLoss(entries.status()) ? Verdict::kRejected : Verdict::kWronglyAccepted;
   const bool harmless =
       std::any_of(pasts.begin(), pasts.end(), [&](const auto& past) { return IsPrefix(*entries, past); });
-  return harmless ? Verdict::kHarmless : Verdict::kBelieved;
+  return harmless ? Verdict::kHarmless : Verdict::kWronglyAccepted;
 }
 
 void ExpectAllNoticed(const char* kind, const Tally& tally, int64_t mutants) {
   std::printf("%s: %s\n", kind, tally.text().c_str());
   EXPECT_EQ(tally.mutants, mutants);
-  EXPECT_EQ(tally.believed, 0);
+  EXPECT_EQ(tally.wrongly_accepted, 0);
   EXPECT_LT(tally.slowest_seconds, 1.0);
-  for (const int64_t count : tally.by_damage) EXPECT_GT(count, mutants / (2 * kDamages));
+  for (const int64_t count : tally.by_corruption) EXPECT_GT(count, mutants / (2 * kCorruptions));
 }
 
 TEST(MutantsTest, OfARunFileAreRejected) {
@@ -103,7 +103,7 @@ TEST(MutantsTest, OfAJournalAreRejectedOrEqualAnEarlierState) {
 
 TEST(MutantsTest, OfTheJournalsOfSeveralEpochsAreRejectedOrEqualAnEarlierState) {
   const std::vector<std::string> journals = ExampleJournals();
-  const auto pasts = PastsOf(journals);
+  const auto pasts = CollectPasts(journals);
   for (size_t damaged = 0; damaged < journals.size(); ++damaged) {
     const auto judge = [&](const std::string& bytes) {
       std::vector<std::string> mutated = journals;
@@ -120,12 +120,12 @@ TEST(MutantsTest, OfTheJournalsOfSeveralEpochsAreRejectedOrEqualAnEarlierState) 
 
 // Shows that the tests above can fail: the judges report accepted files whose contents are wrong.
 TEST(MutantsTest, JudgesReportAnAcceptedFileWithWrongContents) {
-  EXPECT_EQ(JudgeRunFile(ExampleRunFile(3)), Verdict::kBelieved);
+  EXPECT_EQ(JudgeRunFile(ExampleRunFile(3)), Verdict::kWronglyAccepted);
   const std::vector<std::string> journals = ExampleJournals();
-  EXPECT_EQ(JudgeJournal({journals[1]}, journals[2]), Verdict::kBelieved);
+  EXPECT_EQ(JudgeJournal({journals[1]}, journals[2]), Verdict::kWronglyAccepted);
   EXPECT_EQ(JudgeJournal({journals[1]}, journals[1].substr(0, 900)), Verdict::kHarmless);
-  EXPECT_EQ(JudgeLineage({EntriesOf("")}, journals), Verdict::kBelieved);
-  EXPECT_EQ(JudgeLineage(PastsOf(journals), journals), Verdict::kHarmless);
+  EXPECT_EQ(JudgeLineage({ParseEntries("")}, journals), Verdict::kWronglyAccepted);
+  EXPECT_EQ(JudgeLineage(CollectPasts(journals), journals), Verdict::kHarmless);
 }
 
 }  // namespace

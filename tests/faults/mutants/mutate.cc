@@ -110,9 +110,9 @@ void Apply(Damage damage, const std::string& other, Grain grain, Dice& dice, std
 
 }  // namespace
 
-Mutant MutantOf(const std::string& original, const std::string& other, Grain grain, uint64_t number) {
+Mutant MakeMutant(const std::string& original, const std::string& other, Grain grain, uint64_t number) {
   Dice dice(number);
-  Mutant mutant = {.damage = static_cast<Damage>(number % kDamages), .bytes = original};
+  Mutant mutant = {.damage = static_cast<Damage>(number % kCorruptions), .bytes = original};
   while (mutant.bytes == original) Apply(mutant.damage, other, grain, dice, mutant.bytes);
   return mutant;
 }

@@ -19,7 +19,7 @@ enum class Damage {
   kSwap,       // of two blocks
   kSplice,     // a block of the other file replaces the same number of bytes
 };
-inline constexpr int kDamages = 10;
+inline constexpr int kCorruptions = 10;
 
 // Where blocks begin and end.
 enum class Grain { kBytes, kSectors, kLines };
@@ -31,7 +31,7 @@ struct Mutant {
 
 // Returns mutant number `number` of `original`, which must have at least two different blocks of the grain. The mutant
 // differs from the original and depends only on the arguments. `other` is a file of the same kind.
-Mutant MutantOf(const std::string& original, const std::string& other, Grain grain, uint64_t number);
+Mutant MakeMutant(const std::string& original, const std::string& other, Grain grain, uint64_t number);
 
 }  // namespace reprise::testing
 

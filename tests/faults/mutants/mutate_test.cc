@@ -17,7 +17,8 @@ const std::string kOther = std::string(1000, 'x') + "\n" + std::string(1000, 'y'
 TEST(MutantOfTest, DiffersFromTheOriginalAndNearlyAlwaysFromTheOtherMutants) {
   for (const Grain grain : {Grain::kBytes, Grain::kSectors, Grain::kLines}) {
     std::set<std::string> mutants;
-    for (uint64_t number = 0; number < 1000; ++number) mutants.insert(MutantOf(kOriginal, kOther, grain, number).bytes);
+    for (uint64_t number = 0; number < 1000; ++number)
+      mutants.insert(MakeMutant(kOriginal, kOther, grain, number).bytes);
     EXPECT_FALSE(mutants.contains(kOriginal));
     EXPECT_GT(mutants.size(), grain == Grain::kSectors ? 400u : 900u);
   }
@@ -25,14 +26,14 @@ TEST(MutantOfTest, DiffersFromTheOriginalAndNearlyAlwaysFromTheOtherMutants) {
 
 TEST(MutantOfTest, IsAFunctionOfItsNumber) {
   for (uint64_t number = 0; number < 100; ++number) {
-    EXPECT_EQ(MutantOf(kOriginal, kOther, Grain::kLines, number).bytes,
-              MutantOf(kOriginal, kOther, Grain::kLines, number).bytes);
+    EXPECT_EQ(MakeMutant(kOriginal, kOther, Grain::kLines, number).bytes,
+              MakeMutant(kOriginal, kOther, Grain::kLines, number).bytes);
   }
 }
 
-TEST(MutantOfTest, HasTheDamageThatItNames) {
+TEST(MutantOfTest, HasTheCorruptionThatItNames) {
   for (uint64_t number = 0; number < 1000; ++number) {
-    const Mutant mutant = MutantOf(kOriginal, kOther, Grain::kBytes, number);
+    const Mutant mutant = MakeMutant(kOriginal, kOther, Grain::kBytes, number);
     if (mutant.damage == Damage::kTruncate) {
       EXPECT_TRUE(kOriginal.starts_with(mutant.bytes));
     }
@@ -53,7 +54,7 @@ TEST(MutantOfTest, HasTheDamageThatItNames) {
 
 TEST(MutantOfTest, KeepsLinesWholeWithTheGrainOfLines) {
   for (uint64_t number = 0; number < 1000; ++number) {
-    const Mutant mutant = MutantOf(kOriginal, kOther, Grain::kLines, number);
+    const Mutant mutant = MakeMutant(kOriginal, kOther, Grain::kLines, number);
     if (mutant.damage != Damage::kTruncate && mutant.damage != Damage::kRemove) continue;
     EXPECT_TRUE(mutant.bytes.empty() || mutant.bytes.back() == '\n');
   }

@@ -15,7 +15,7 @@ using fault_shim::InterposeTransfer;
 using fault_shim::Opened;
 using fault_shim::Real;
 using fault_shim::Watched;
-using fault_shim::WatchedOf;
+using fault_shim::WatchedPath;
 
 int Open(int directory, const char* path, int flags, mode_t mode) {
   static auto* const real = Real<int(int, const char*, int, ...)>("openat");
@@ -25,7 +25,7 @@ int Open(int directory, const char* path, int flags, mode_t mode) {
 }
 
 // Returns the mode argument of an open call that may create a file, otherwise 0.
-mode_t ModeOf(int flags, va_list arguments) {
+mode_t ReadMode(int flags, va_list arguments) {
   return (flags & (O_CREAT | O_TMPFILE)) != 0 ? static_cast<mode_t>(va_arg(arguments, int)) : 0;
 }
 
@@ -36,7 +36,7 @@ extern "C" {
 int open(const char* path, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);
-  const mode_t mode = ModeOf(flags, arguments);
+  const mode_t mode = ReadMode(flags, arguments);
   va_end(arguments);
   return Open(AT_FDCWD, path, flags, mode);
 }
@@ -44,7 +44,7 @@ int open(const char* path, int flags, ...) {
 int open64(const char* path, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);
-  const mode_t mode = ModeOf(flags, arguments);
+  const mode_t mode = ReadMode(flags, arguments);
   va_end(arguments);
   return Open(AT_FDCWD, path, flags, mode);
 }
@@ -52,7 +52,7 @@ int open64(const char* path, int flags, ...) {
 int openat(int directory, const char* path, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);
-  const mode_t mode = ModeOf(flags, arguments);
+  const mode_t mode = ReadMode(flags, arguments);
   va_end(arguments);
   return Open(directory, path, flags, mode);
 }
@@ -60,7 +60,7 @@ int openat(int directory, const char* path, int flags, ...) {
 int openat64(int directory, const char* path, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);
-  const mode_t mode = ModeOf(flags, arguments);
+  const mode_t mode = ReadMode(flags, arguments);
   va_end(arguments);
   return Open(directory, path, flags, mode);
 }
@@ -94,25 +94,25 @@ ssize_t pread64(int fd, void* bytes, size_t size, off64_t offset) { return pread
 
 int ftruncate(int fd, off_t size) {
   static auto* const real = Real<int(int, off_t)>("ftruncate");
-  return Interpose("truncate", WatchedOf(fd), [&] { return real(fd, size); });
+  return Interpose("truncate", WatchedPath(fd), [&] { return real(fd, size); });
 }
 
 int ftruncate64(int fd, off64_t size) { return ftruncate(fd, size); }
 
 int fsync(int fd) {
   static auto* const real = Real<int(int)>("fsync");
-  return Interpose("sync", WatchedOf(fd), [&] { return real(fd); });
+  return Interpose("sync", WatchedPath(fd), [&] { return real(fd); });
 }
 
 int fdatasync(int fd) {
   static auto* const real = Real<int(int)>("fdatasync");
-  return Interpose("sync", WatchedOf(fd), [&] { return real(fd); });
+  return Interpose("sync", WatchedPath(fd), [&] { return real(fd); });
 }
 
 // A close that fails has still closed the descriptor, as on Linux.
 int close(int fd) {
   static auto* const real = Real<int(int)>("close");
-  const std::string watched = WatchedOf(fd);
+  const std::string watched = WatchedPath(fd);
   if (watched.empty()) return real(fd);
   Forget(fd);
   const int result = Interpose("close", watched, [] { return 0; });

@@ -47,7 +47,7 @@ auto Interpose(const char* action, const std::string& watched, const Call& real)
 // Does the same for a transfer of `size` bytes; `real` takes the number of bytes to transfer.
 template <typename Call>
 ssize_t InterposeTransfer(const char* action, int descriptor, size_t size, const Call& real) {
-  const std::string watched = WatchedOf(descriptor);
+  const std::string watched = WatchedPath(descriptor);
   if (watched.empty()) return real(size);
   switch (NextCall(std::string(action) + " " + watched)) {
     case Order::kFail:

@@ -22,7 +22,7 @@ int64_t Number(const std::string& text, int64_t missing) {
   return text.empty() ? missing : std::strtoll(text.c_str(), nullptr, 10);
 }
 
-Fault FaultOf(const std::string& name) {
+Fault ParseFault(const std::string& name) {
   static const auto* const faults = new std::map<std::string, Fault>{
       {"", Fault::kNone},       {"signal", Fault::kSignal},        {"torn", Fault::kTorn},
       {"error", Fault::kError}, {"error_from", Fault::kErrorFrom}, {"short", Fault::kShort},
@@ -39,7 +39,7 @@ Plan ReadPlan() {
   plan.directory = Variable("FAULT_SHIM_DIRECTORY");
   plan.match = Variable("FAULT_SHIM_MATCH");
   plan.call = Number(Variable("FAULT_SHIM_CALL"), -1);
-  plan.fault = FaultOf(Variable("FAULT_SHIM_FAULT"));
+  plan.fault = ParseFault(Variable("FAULT_SHIM_FAULT"));
   plan.error_number = static_cast<int>(Number(Variable("FAULT_SHIM_ERRNO"), 0));
   plan.signal = static_cast<int>(Number(Variable("FAULT_SHIM_SIGNAL"), 0));
   plan.signal_after_ms = Number(Variable("FAULT_SHIM_AFTER"), -1);

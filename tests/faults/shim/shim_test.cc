@@ -27,7 +27,7 @@ Outcome CallEverything(Injection injection) {
   injection.directory = directory;
   injection.log = UniqueTemporaryPath();
   Outcome outcome;
-  outcome.process = RunProcess({"tests/faults/shim/call_everything", directory}, EnvironmentOf(injection));
+  outcome.process = RunProcess({"tests/faults/shim/call_everything", directory}, EnvironmentVariables(injection));
   for (const LoggedCall& call : ReadLog(injection.log)) outcome.calls.push_back(call.text());
   if (std::filesystem::exists(directory + "/a")) outcome.file = Contents(directory + "/a");
   return outcome;
@@ -51,7 +51,7 @@ TEST(ShimTest, CountsOnlyCallsThatMatch) {
 
 TEST(ShimTest, CountsOnlyTheCallsOfTheGivenRank) {
   Injection injection = {.directory = "/", .match = "", .rank = 1};
-  auto environment = EnvironmentOf(injection);
+  auto environment = EnvironmentVariables(injection);
   EXPECT_EQ(environment.at("FAULT_SHIM_RANK"), "1");
   const std::string directory = UniqueTemporaryPath(), log = UniqueTemporaryPath();
   const std::vector<std::string> program = {"tests/faults/shim/call_everything", directory};
@@ -95,9 +95,9 @@ TEST(ShimTest, KillsBeforeTheCall) {
 
 TEST(ShimTest, StopsBeforeTheCallUntilTheProcessIsContinued) {
   const std::string directory = UniqueTemporaryPath();
-  const StartedProcess process =
-      StartProcess({"tests/faults/shim/call_everything", directory},
-                   EnvironmentOf({.directory = directory, .fault = "signal", .call = kPwrite, .signal = SIGSTOP}));
+  const StartedProcess process = StartProcess(
+      {"tests/faults/shim/call_everything", directory},
+      EnvironmentVariables({.directory = directory, .fault = "signal", .call = kPwrite, .signal = SIGSTOP}));
   ASSERT_TRUE(IsStopped(process));
   EXPECT_EQ(Contents(directory + "/a"), "12345678");
   kill(process.pid, SIGCONT);
@@ -108,7 +108,7 @@ TEST(ShimTest, StopsBeforeTheCallUntilTheProcessIsContinued) {
 TEST(ShimTest, KillsAfterATime) {
   const std::string directory = UniqueTemporaryPath();
   EXPECT_EQ(RunProcess({"/bin/sleep", "20"},
-                       EnvironmentOf({.directory = directory, .signal = SIGKILL, .signal_after_ms = 50}))
+                       EnvironmentVariables({.directory = directory, .signal = SIGKILL, .signal_after_ms = 50}))
                 .exit_code,
             128 + SIGKILL);
 }

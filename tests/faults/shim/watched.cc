@@ -38,7 +38,7 @@ std::string Watched(int directory, const char* path) {
   if (watched.empty() || path == nullptr) return "";
   std::string absolute = path;
   if (absolute.empty() || absolute[0] != '/') {
-    std::string base = WatchedOf(directory);
+    std::string base = WatchedPath(directory);
     if (!base.empty()) return base == "." ? absolute : base + "/" + absolute;
     char current[4096];
     if (directory != AT_FDCWD || getcwd(current, sizeof(current)) == nullptr) return "";
@@ -61,7 +61,7 @@ void Forget(int descriptor) {
   Descriptors().erase(descriptor);
 }
 
-std::string WatchedOf(int descriptor) {
+std::string WatchedPath(int descriptor) {
   if (ThePlan().directory.empty()) return "";
   const std::lock_guard<std::mutex> lock(Mutex());
   const auto found = Descriptors().find(descriptor);

@@ -14,7 +14,7 @@ void Remember(int descriptor, const std::string& watched);
 void Forget(int descriptor);
 
 // Returns the descriptor's watched path; empty for any other file.
-std::string WatchedOf(int descriptor);
+std::string WatchedPath(int descriptor);
 
 }  // namespace fault_shim
 

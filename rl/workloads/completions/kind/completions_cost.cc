@@ -41,8 +41,8 @@ double PassesOfStep(const Config& config, int64_t num_iterations) {
 }
 
 absl::StatusOr<RunCost> EstimateCompletions(const Config& config, int64_t ranks, int64_t threads) {
-  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, TrainedDecoderOf(config));
-  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
+  ASSIGN_OR_RETURN(const models::DecoderConfig decoder, ReadTrainedDecoderConfig(config));
+  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, LoadTokenizer(config.model));
   ASSIGN_OR_RETURN(const DataFile data, ReadDataFile(config, tokenizer));
   ASSIGN_OR_RETURN(const LongestTexts longest,
                    FindLongestTexts(config, data.problems, tokenizer, decoder.max_position_embeddings));

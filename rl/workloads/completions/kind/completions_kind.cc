@@ -7,8 +7,8 @@ namespace reprise::rl {
 
 constinit const WorkloadKind kCompletions = {.name = "completions",
                                              .prepare = PrepareCompletions,
-                                             .schema = CompletionSchemaOf,
-                                             .layout = CompletionLayoutOf,
+                                             .schema = MakeCompletionSchema,
+                                             .layout = MakeCompletionLayout,
                                              .export_weights = ExportCompletions,
                                              .estimate = EstimateCompletions};
 

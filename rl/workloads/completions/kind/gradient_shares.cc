@@ -35,7 +35,7 @@ int64_t SequentialBuffers(const ShardMap& shards, int rank) {
   return static_cast<int64_t>(std::max(most, finished.size()));
 }
 
-ShardMap MapOf(int64_t logical_shards, int64_t ranks) {
+ShardMap MakeShardMap(int64_t logical_shards, int64_t ranks) {
   absl::StatusOr<ShardMap> map = ShardMap::Create(static_cast<int>(logical_shards), static_cast<int>(ranks));
   CHECK(map.ok());
   return *std::move(map);
@@ -59,14 +59,14 @@ int64_t LargestBatch(int64_t groups, int64_t prompt, int64_t completion, int64_t
   return max_rows == 0 ? all : std::min(all, std::max({max_rows, prompt, completion}));
 }
 
-// training_groups, warm_up_groups: groups that are computed together, unless they are cut.
-int64_t RowsOfLargestBatch(const Config& config, int64_t training_groups, int64_t warm_up_groups,
+// training_groups, sft_groups: groups that are computed together, unless they are cut.
+int64_t RowsOfLargestBatch(const Config& config, int64_t training_groups, int64_t sft_groups,
                            const LongestTexts& longest) {
   const int64_t max_rows = config.execution.micro_batch_tokens;
   const int64_t training = LargestBatch(training_groups, longest.prompt, config.rollout.max_completion_length - 1,
                                         config.rollout.num_generations, max_rows);
-  if (config.warm_up.steps == 0) return training;
-  return std::max(training, LargestBatch(warm_up_groups, longest.warm_up, 0, 1, max_rows));
+  if (config.sft.steps == 0) return training;
+  return std::max(training, LargestBatch(sft_groups, longest.sft, 0, 1, max_rows));
 }
 
 // The maximum over ranks of the floats of the exchange's buffers.
@@ -89,7 +89,7 @@ GradientShares InOrder(const Config& config, const ShardMap& map, const FlatLayo
   GradientShares shares;
   shares.at_work = std::min(threads, CeilDivide(shards, ranks));
   shares.rows = RowsOfLargestBatch(config, CeilDivide(config.rollout.prompts_per_step, shards),
-                                   CeilDivide(config.warm_up.prompts_per_step, shards), longest);
+                                   CeilDivide(config.sft.prompts_per_step, shards), longest);
   shares.buffers = GradientBuffers(shards, ranks, threads, config.execution.micro_batch_tokens != 0);
   shares.owned = ownership.MaxFloats();
   shares.staged = ExchangeFloats(map, units, ownership, config.execution.exchange_floats);
@@ -101,10 +101,10 @@ GradientShares InOrder(const Config& config, const ShardMap& map, const FlatLayo
 GradientShares InAnyOrder(const Config& config, const ShardMap& map, const FlatLayout& layout, int64_t threads,
                           const LongestTexts& longest) {
   const int64_t training = PromptsOfRank(map, config.rollout.prompts_per_step);
-  const int64_t warm_up = PromptsOfRank(map, config.warm_up.prompts_per_step);
+  const int64_t sft = PromptsOfRank(map, config.sft.prompts_per_step);
   GradientShares shares;
   shares.at_work = threads;
-  shares.rows = RowsOfLargestBatch(config, CeilDivide(training, threads), CeilDivide(warm_up, threads), longest);
+  shares.rows = RowsOfLargestBatch(config, CeilDivide(training, threads), CeilDivide(sft, threads), longest);
   shares.buffers = threads * (config.execution.micro_batch_tokens != 0 ? 2 : 1);
   shares.owned = Ownership::Deal(UnitExtents(MakeParameterUnits(layout)), 1).MaxFloats();
   return shares;
@@ -113,7 +113,7 @@ GradientShares InAnyOrder(const Config& config, const ShardMap& map, const FlatL
 }  // namespace
 
 int64_t GradientBuffers(int64_t logical_shards, int64_t ranks, int64_t threads, bool cut) {
-  const ShardMap shards = MapOf(logical_shards, ranks);
+  const ShardMap shards = MakeShardMap(logical_shards, ranks);
   int64_t most = 0;
   for (int rank = 0; rank < shards.ranks(); ++rank) {
     const ShardRange range = shards.ShardsOf(rank);
@@ -125,7 +125,7 @@ int64_t GradientBuffers(int64_t logical_shards, int64_t ranks, int64_t threads, 
 
 GradientShares EstimateShares(const Config& config, const FlatLayout& layout, int64_t ranks, int64_t threads,
                               const LongestTexts& longest) {
-  const ShardMap map = MapOf(config.run.logical_shards, ranks);
+  const ShardMap map = MakeShardMap(config.run.logical_shards, ranks);
   GradientShares shares = config.run.reduction == Reduction::kFast ? InAnyOrder(config, map, layout, threads, longest)
                                                                    : InOrder(config, map, layout, threads, longest);
   shares.prompts = PromptsOfRank(map, config.rollout.prompts_per_step);

@@ -24,23 +24,23 @@ int64_t SizeOfPrompt(const TaskRecord& task) { return Size(CompletionOf(task).to
 
 absl::StatusOr<LongestTexts> FindLongestTexts(const Config& config, const std::vector<data::Task>& problems,
                                               const models::Tokenizer& tokenizer, int64_t positions) {
-  LongestTexts longest = {.prompt = 1, .warm_up = 0};
+  LongestTexts longest = {.prompt = 1, .sft = 0};
   ASSIGN_OR_RETURN(const std::vector<TaskRecord> tasks,
                    DrawTasks(config, problems, tokenizer, positions, Phase::kTraining, 1, 0,
                              Looked(config.rollout.prompts_per_step, problems)));
   for (const TaskRecord& task : tasks) longest.prompt = std::max(longest.prompt, SizeOfPrompt(task));
-  if (config.warm_up.steps == 0) return longest;
+  if (config.sft.steps == 0) return longest;
   ASSIGN_OR_RETURN(const std::vector<TaskRecord> solved,
-                   DrawTasks(config, problems, tokenizer, positions, Phase::kWarmUp, 1, 0,
-                             Looked(config.warm_up.prompts_per_step, problems)));
+                   DrawTasks(config, problems, tokenizer, positions, Phase::kSft, 1, 0,
+                             Looked(config.sft.prompts_per_step, problems)));
   for (const TaskRecord& task : solved) {
     if (!config.environment.name.empty()) {  // demonstrations can be as long as episodes
-      longest.warm_up = std::max(longest.warm_up, SizeOfPrompt(task) + config.rollout.max_completion_length);
+      longest.sft = std::max(longest.sft, SizeOfPrompt(task) + config.rollout.max_completion_length);
       continue;
     }
     ASSIGN_OR_RETURN(const std::vector<int32_t> answer, tokenizer.Encode(CompletionOf(task).answer));
     // The end token after the answer predicts nothing and therefore has no row.
-    longest.warm_up = std::max(longest.warm_up, SizeOfPrompt(task) + Size(answer));
+    longest.sft = std::max(longest.sft, SizeOfPrompt(task) + Size(answer));
   }
   return longest;
 }

@@ -14,7 +14,7 @@ namespace reprise::rl {
 // The expected longest texts of a run, in tokens.
 struct LongestTexts {
   int64_t prompt = 1;
-  int64_t warm_up = 1;  // a prompt and its answer together; 0 without a warm-up
+  int64_t sft = 1;  // a prompt and its answer together; 0 without an SFT phase
 };
 
 // Finds them in the first prompts of the first steps, at most some thousands, which is usually exact for tasks of

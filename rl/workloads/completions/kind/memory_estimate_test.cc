@@ -15,7 +15,7 @@
 namespace reprise::rl {
 namespace {
 
-int64_t BytesOf(const MemoryEstimate& estimate, const std::string& what) {
+int64_t FindBytes(const MemoryEstimate& estimate, const std::string& what) {
   for (const MemoryItem& item : estimate.items) {
     if (item.what == what) return item.bytes;
   }
@@ -23,8 +23,8 @@ int64_t BytesOf(const MemoryEstimate& estimate, const std::string& what) {
   return 0;
 }
 
-MemoryEstimate EstimateOf(const Config& config, int64_t ranks = 1, int64_t threads = 1) {
-  return EstimateMemory(config, FromScratchDecoder(config.model), ranks, threads, {.prompt = 5, .warm_up = 9});
+MemoryEstimate EstimateRunMemory(const Config& config, int64_t ranks = 1, int64_t threads = 1) {
+  return EstimateMemory(config, FromScratchDecoder(config.model), ranks, threads, {.prompt = 5, .sft = 9});
 }
 
 class MemoryEstimateTest : public ::testing::Test {
@@ -35,44 +35,44 @@ class MemoryEstimateTest : public ::testing::Test {
 TEST_F(MemoryEstimateTest, PartialSumsHoldOnePlusTheLogarithmOfTheShardsGradients) {
   Config config;
   config.run.logical_shards = 8;
-  const MemoryEstimate estimate = EstimateOf(config);
-  EXPECT_EQ(BytesOf(estimate, "gradient partial sums"), (1 + 3) * BytesOf(estimate, "weights"));
-  EXPECT_EQ(BytesOf(estimate, "weights"), 4 * models::MakeDecoderLayout(FromScratchDecoder(config.model)).total);
+  const MemoryEstimate estimate = EstimateRunMemory(config);
+  EXPECT_EQ(FindBytes(estimate, "gradient partial sums"), (1 + 3) * FindBytes(estimate, "weights"));
+  EXPECT_EQ(FindBytes(estimate, "weights"), 4 * models::MakeDecoderLayout(FromScratchDecoder(config.model)).total);
 }
 
 TEST_F(MemoryEstimateTest, ARankPerShardHoldsOneGradientAndExchangesIt) {
   Config config;
-  const MemoryEstimate alone = EstimateOf(config), shared = EstimateOf(config, 8);
-  EXPECT_EQ(BytesOf(shared, "gradient partial sums"), BytesOf(shared, "weights"));
-  EXPECT_EQ(BytesOf(alone, "exchange between ranks"), 0);
-  EXPECT_GT(BytesOf(shared, "exchange between ranks"), 0);
-  EXPECT_LT(BytesOf(shared, "optimizer slices"), BytesOf(alone, "optimizer slices") / 4);
+  const MemoryEstimate alone = EstimateRunMemory(config), shared = EstimateRunMemory(config, 8);
+  EXPECT_EQ(FindBytes(shared, "gradient partial sums"), FindBytes(shared, "weights"));
+  EXPECT_EQ(FindBytes(alone, "exchange between ranks"), 0);
+  EXPECT_GT(FindBytes(shared, "exchange between ranks"), 0);
+  EXPECT_LT(FindBytes(shared, "optimizer slices"), FindBytes(alone, "optimizer slices") / 4);
 }
 
 TEST_F(MemoryEstimateTest, AdaptersLeaveGradientsAndMomentsOfThemselvesAloneAndAReferenceSharesTheFrozenModel) {
   Config config;
   config.algorithm.beta = 0.1;
   models::DecoderConfig decoder = FromScratchDecoder(config.model);
-  const LongestTexts longest = {.prompt = 5, .warm_up = 9};
+  const LongestTexts longest = {.prompt = 5, .sft = 9};
   const MemoryEstimate whole = EstimateMemory(config, decoder, 1, 1, longest);
   config.lora.r = 4;
   decoder.lora = AdaptersOf(config.lora);
   const MemoryEstimate adapters = EstimateMemory(config, decoder, 1, 1, longest);
   const int64_t trained = models::MakeDecoderLayout(decoder).total, frozen = models::MakeBaseLayout(decoder).total;
   EXPECT_LT(trained, frozen / 2);
-  EXPECT_EQ(BytesOf(adapters, "weights"), 4 * trained);
-  EXPECT_EQ(BytesOf(adapters, "gradient partial sums"), 4 * 4 * trained);
-  EXPECT_LT(BytesOf(adapters, "optimizer slices"), BytesOf(whole, "optimizer slices") / 2);
-  EXPECT_GT(BytesOf(adapters, "packed copies"), BytesOf(whole, "packed copies"));
-  EXPECT_LT(BytesOf(adapters, "reference model"), BytesOf(whole, "reference model"));
+  EXPECT_EQ(FindBytes(adapters, "weights"), 4 * trained);
+  EXPECT_EQ(FindBytes(adapters, "gradient partial sums"), 4 * 4 * trained);
+  EXPECT_LT(FindBytes(adapters, "optimizer slices"), FindBytes(whole, "optimizer slices") / 2);
+  EXPECT_GT(FindBytes(adapters, "packed copies"), FindBytes(whole, "packed copies"));
+  EXPECT_LT(FindBytes(adapters, "reference model"), FindBytes(whole, "reference model"));
   // By then training has freed more than the merged model takes.
-  EXPECT_EQ(BytesOf(adapters, "merged model, while exported"), 0);
+  EXPECT_EQ(FindBytes(adapters, "merged model, while exported"), 0);
   decoder.vocab_size = 1 << 20;
   const MemoryEstimate wide = EstimateMemory(config, decoder, 1, 1, longest);
-  const int64_t freed = wide.total_bytes() - BytesOf(wide, "merged model, while exported") - BytesOf(wide, "weights") -
-                        BytesOf(wide, "packed copies") - BytesOf(wide, "backward scratch") -
-                        BytesOf(wide, "program and libraries");
-  EXPECT_EQ(BytesOf(wide, "merged model, while exported"), 4 * models::MakeBaseLayout(decoder).total - freed);
+  const int64_t freed = wide.total_bytes() - FindBytes(wide, "merged model, while exported") -
+                        FindBytes(wide, "weights") - FindBytes(wide, "packed copies") -
+                        FindBytes(wide, "backward scratch") - FindBytes(wide, "program and libraries");
+  EXPECT_EQ(FindBytes(wide, "merged model, while exported"), 4 * models::MakeBaseLayout(decoder).total - freed);
 }
 
 // An input of down_proj has the experts' width; only dropout keeps a copy of it.
@@ -95,47 +95,47 @@ TEST_F(MemoryEstimateTest, AdaptersNeedRoomForTheWidestOfTheirInputsAndOutputs) 
 
 TEST_F(MemoryEstimateTest, SmallerMicroBatchesAndFewerSlotsTakeLess) {
   Config config;
-  const MemoryEstimate whole = EstimateOf(config);
+  const MemoryEstimate whole = EstimateRunMemory(config);
   config.execution.micro_batch_tokens = 128;
   config.execution.decode_slots = 4;
-  const MemoryEstimate bounded = EstimateOf(config);
-  EXPECT_LT(BytesOf(bounded, "activations"), BytesOf(whole, "activations"));
-  EXPECT_LT(BytesOf(bounded, "key and value caches"), BytesOf(whole, "key and value caches"));
+  const MemoryEstimate bounded = EstimateRunMemory(config);
+  EXPECT_LT(FindBytes(bounded, "activations"), FindBytes(whole, "activations"));
+  EXPECT_LT(FindBytes(bounded, "key and value caches"), FindBytes(whole, "key and value caches"));
   EXPECT_LT(bounded.total_bytes(), whole.total_bytes());
 }
 
 TEST_F(MemoryEstimateTest, RecomputedActivationsTakeLess) {
   Config config;
-  const MemoryEstimate kept = EstimateOf(config);
+  const MemoryEstimate kept = EstimateRunMemory(config);
   config.execution.activation_checkpointing = true;
-  EXPECT_LT(BytesOf(EstimateOf(config), "activations"), BytesOf(kept, "activations"));
+  EXPECT_LT(FindBytes(EstimateRunMemory(config), "activations"), FindBytes(kept, "activations"));
 }
 
 TEST_F(MemoryEstimateTest, WeightsInBf16TakeAboutHalfOfThePackedCopies) {
   Config config;
-  const MemoryEstimate floats = EstimateOf(config);
+  const MemoryEstimate floats = EstimateRunMemory(config);
   config.model.weights_dtype = "bf16";
-  EXPECT_LT(BytesOf(EstimateOf(config), "packed copies"), BytesOf(floats, "packed copies") * 6 / 10);
-  EXPECT_EQ(BytesOf(EstimateOf(config), "weights"), BytesOf(floats, "weights"));
+  EXPECT_LT(FindBytes(EstimateRunMemory(config), "packed copies"), FindBytes(floats, "packed copies") * 6 / 10);
+  EXPECT_EQ(FindBytes(EstimateRunMemory(config), "weights"), FindBytes(floats, "weights"));
 }
 
 TEST_F(MemoryEstimateTest, EveryShardInProgressSumsATiedEmbeddingSeparately) {
   Config config;
   config.model.tie_word_embeddings = true;
   const int64_t embedding = config.model.vocab_size * config.model.hidden_size;
-  EXPECT_EQ(BytesOf(EstimateOf(config), "tied embedding's gradient"), 4 * embedding);
-  EXPECT_EQ(BytesOf(EstimateOf(config, 1, 2), "tied embedding's gradient"), 2 * 4 * embedding);
+  EXPECT_EQ(FindBytes(EstimateRunMemory(config), "tied embedding's gradient"), 4 * embedding);
+  EXPECT_EQ(FindBytes(EstimateRunMemory(config, 1, 2), "tied embedding's gradient"), 2 * 4 * embedding);
 }
 
 TEST_F(MemoryEstimateTest, AReferenceModelIsCountedWhereThereIsOne) {
   Config config;
-  const int64_t without = EstimateOf(config).total_bytes();
+  const int64_t without = EstimateRunMemory(config).total_bytes();
   config.algorithm.beta = 0.1;
-  const MemoryEstimate with = EstimateOf(config);
-  EXPECT_EQ(with.total_bytes(), without + BytesOf(with, "reference model"));
+  const MemoryEstimate with = EstimateRunMemory(config);
+  EXPECT_EQ(with.total_bytes(), without + FindBytes(with, "reference model"));
   config.algorithm.beta = 0;
   config.algorithm.kl.schedule = KlSchedule::kLinear;
-  EXPECT_EQ(EstimateOf(config).total_bytes(), with.total_bytes());
+  EXPECT_EQ(EstimateRunMemory(config).total_bytes(), with.total_bytes());
 }
 
 TEST_F(MemoryEstimateTest, AValueNetworkNeedsAsMuchAsAnotherModelAndAHeadAlmostNothing) {
@@ -144,43 +144,43 @@ TEST_F(MemoryEstimateTest, AValueNetworkNeedsAsMuchAsAnotherModelAndAHeadAlmostN
   models::DecoderConfig decoder = FromScratchDecoder(config.model);
   const auto estimate = [&](models::ValueModel value_model) {
     decoder.value_model = value_model;
-    return EstimateMemory(config, decoder, 1, 1, {.prompt = 5, .warm_up = 9});
+    return EstimateMemory(config, decoder, 1, 1, {.prompt = 5, .sft = 9});
   };
   const MemoryEstimate none = estimate(models::ValueModel::kNone), head = estimate(models::ValueModel::kHead),
                        network = estimate(models::ValueModel::kNetwork);
-  EXPECT_LT(BytesOf(head, "weights"), BytesOf(none, "weights") * 101 / 100);
-  EXPECT_GT(BytesOf(network, "weights"), BytesOf(none, "weights") * 18 / 10);
-  EXPECT_GT(BytesOf(network, "packed copies"), BytesOf(none, "packed copies") * 18 / 10);
-  EXPECT_GT(BytesOf(network, "optimizer slices"), BytesOf(none, "optimizer slices") * 18 / 10);
+  EXPECT_LT(FindBytes(head, "weights"), FindBytes(none, "weights") * 101 / 100);
+  EXPECT_GT(FindBytes(network, "weights"), FindBytes(none, "weights") * 18 / 10);
+  EXPECT_GT(FindBytes(network, "packed copies"), FindBytes(none, "packed copies") * 18 / 10);
+  EXPECT_GT(FindBytes(network, "optimizer slices"), FindBytes(none, "optimizer slices") * 18 / 10);
   for (const MemoryEstimate& each : {head, network}) {  // the reference has no value function
-    EXPECT_EQ(BytesOf(each, "reference model"), BytesOf(none, "reference model"));
+    EXPECT_EQ(FindBytes(each, "reference model"), FindBytes(none, "reference model"));
   }
 }
 
 TEST_F(MemoryEstimateTest, SumsInAnyOrderNeedAGradientPerThreadAndAllMomentsForAnyShards) {
   Config config;
-  const MemoryEstimate ordered = EstimateOf(config, 2, 2);
+  const MemoryEstimate ordered = EstimateRunMemory(config, 2, 2);
   EXPECT_EQ(ordered.not_predicted, "");
   config.run.reduction = Reduction::kFast;
-  const MemoryEstimate fast = EstimateOf(config, 2, 2);
-  EXPECT_EQ(BytesOf(fast, "gradient partial sums"), 2 * BytesOf(fast, "weights"));
-  EXPECT_EQ(BytesOf(fast, "optimizer slices"), BytesOf(EstimateOf(Config(), 1, 2), "optimizer slices"));
-  EXPECT_EQ(BytesOf(fast, "exchange between ranks"), 0);
-  EXPECT_EQ(BytesOf(fast, "LibTorch's packed copies"), BytesOf(fast, "packed copies"));
+  const MemoryEstimate fast = EstimateRunMemory(config, 2, 2);
+  EXPECT_EQ(FindBytes(fast, "gradient partial sums"), 2 * FindBytes(fast, "weights"));
+  EXPECT_EQ(FindBytes(fast, "optimizer slices"), FindBytes(EstimateRunMemory(Config(), 1, 2), "optimizer slices"));
+  EXPECT_EQ(FindBytes(fast, "exchange between ranks"), 0);
+  EXPECT_EQ(FindBytes(fast, "LibTorch's packed copies"), FindBytes(fast, "packed copies"));
   EXPECT_NE(fast.not_predicted, "");
   config.run.logical_shards = 2;
-  EXPECT_EQ(EstimateOf(config, 2, 2).total_bytes(), fast.total_bytes());
+  EXPECT_EQ(EstimateRunMemory(config, 2, 2).total_bytes(), fast.total_bytes());
   config.execution.micro_batch_tokens = 64;  // chains are cut: two per thread
-  EXPECT_EQ(BytesOf(EstimateOf(config, 2, 2), "gradient partial sums"), 4 * BytesOf(fast, "weights"));
+  EXPECT_EQ(FindBytes(EstimateRunMemory(config, 2, 2), "gradient partial sums"), 4 * FindBytes(fast, "weights"));
 }
 
 TEST_F(MemoryEstimateTest, AThreadWhoseGroupsAreOneShardHoldsTheirActivationsAtOnce) {
   Config config;
   config.run.logical_shards = 8;
   config.rollout.prompts_per_step = 8;
-  const MemoryEstimate ordered = EstimateOf(config);
+  const MemoryEstimate ordered = EstimateRunMemory(config);
   config.run.reduction = Reduction::kFast;
-  EXPECT_EQ(BytesOf(EstimateOf(config), "activations"), 8 * BytesOf(ordered, "activations"));
+  EXPECT_EQ(FindBytes(EstimateRunMemory(config), "activations"), 8 * FindBytes(ordered, "activations"));
 }
 
 // Compares with the accumulator itself, filled in its order.

@@ -93,9 +93,9 @@ std::vector<std::vector<int64_t>> Deal(const UpdateOptions& options, const std::
   if (options.unit == MinibatchUnit::kDecision) {
     std::vector<int64_t> decisions_N;
     for (const States& states : states_N) decisions_N.push_back(static_cast<int64_t>(states.size()));
-    for (const auto& minibatch : DealDecisions(decisions_N, options, seed, step, /*iteration=*/0)) {
+    for (const auto& minibatch : SplitDecisions(decisions_N, options, seed, step, /*iteration=*/0)) {
       std::vector<int64_t>& episodes = minibatches.emplace_back();
-      for (const DealtDecisions& dealt : minibatch) episodes.push_back(dealt.episode);
+      for (const DecisionSubset& dealt : minibatch) episodes.push_back(dealt.episode);
     }
     return minibatches;
   }
@@ -142,7 +142,7 @@ void AddIteration(const Reader& reader, const std::vector<States>& states_N,
 }
 
 // Returns where the parts of a step end, in prompts.
-std::vector<int64_t> EndsOf(int64_t prompts, int64_t parts) {
+std::vector<int64_t> ListPartEnds(int64_t prompts, int64_t parts) {
   std::vector<int64_t> ends;
   for (int64_t part = 1; part <= parts; ++part) ends.push_back(prompts * part / parts);
   return ends;
@@ -180,7 +180,7 @@ absl::StatusOr<ExpectedRows> ExpectRows(const Config& config, const AlgorithmRow
   const Reader reader = {config, tokenizer, positions};
   const int64_t prompts = config.rollout.prompts_per_step, samples = config.rollout.num_generations;
   const int64_t steps = std::clamp<int64_t>(kEnoughEpisodes / (prompts * samples), 1, kMostSteps);
-  std::vector<int64_t> end_K = EndsOf(prompts, parts);
+  std::vector<int64_t> end_K = ListPartEnds(prompts, parts);
   for (int64_t& end : end_K) end *= samples;
   ExpectedRows rows;
   for (int64_t step = 1; step <= steps; ++step) {

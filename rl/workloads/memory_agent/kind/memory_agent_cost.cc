@@ -62,13 +62,13 @@ MemoryEstimate EstimateEncoderMemory(const Config& config, const models::Decoder
 }
 
 absl::StatusOr<RunCost> EstimateMemoryAgent(const Config& config, int64_t ranks, int64_t threads) {
-  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, TrainedEncoderOf(config));
-  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, TokenizerOf(config.model));
+  ASSIGN_OR_RETURN(const models::DecoderConfig encoder, ReadTrainedEncoderConfig(config));
+  ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, LoadTokenizer(config.model));
   ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
   const int64_t parts = config.run.reduction == Reduction::kFast ? ranks * threads : config.run.logical_shards;
   ASSIGN_OR_RETURN(const ExpectedRows rows,
                    ExpectRows(config, algorithm, tokenizer, encoder.max_position_embeddings, ranks, parts));
-  models::DecoderLayout layout = PolicyLayoutOf(encoder, NeedsValues(algorithm));
+  models::DecoderLayout layout = MakePolicyLayout(encoder, NeedsValues(algorithm));
   MemoryEstimate memory = EstimateEncoderMemory(config, encoder, layout, rows, ranks, threads);
   return RunCost{std::move(layout), std::move(memory), EstimateEncoderOperations(config, encoder, algorithm, rows),
                  absl::StrCat("a step of stage ", LastStage(config.memory), " with a policy that has learned nothing")};

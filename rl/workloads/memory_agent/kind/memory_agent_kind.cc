@@ -7,8 +7,8 @@ namespace reprise::rl {
 
 constinit const WorkloadKind kMemoryAgent = {.name = "memory_agent",
                                              .prepare = PrepareMemory,
-                                             .schema = MemorySchemaOf,
-                                             .layout = MemoryLayoutOf,
+                                             .schema = MakeMemorySchema,
+                                             .layout = MakeMemoryLayout,
                                              .export_weights = ExportMemory,
                                              .estimate = EstimateMemoryAgent};
 

@@ -54,8 +54,8 @@ HostCost CostOfTransformer(const models::TransformerShape& t, int64_t batch_size
   return cost;
 }
 
-StepOperations OperationsOf(const Config& config, const models::HostTask& task, const HostCost& host,
-                            const FlatLayout& controller) {
+StepOperations CountOperations(const Config& config, const models::HostTask& task, const HostCost& host,
+                               const FlatLayout& controller) {
   const double episodes = static_cast<double>(config.rollout.prompts_per_step * config.rollout.num_generations);
   const double decisions = episodes * static_cast<double>(task.max_epochs);
   const double train = static_cast<double>(config.morphogenesis.train_examples);
@@ -103,13 +103,13 @@ HostCost CostOfHost(const models::HostShape& shape, int64_t batch_size) {
 }
 
 absl::StatusOr<RunCost> EstimateGrowth(const Config& config, int64_t ranks, int64_t threads) {
-  ASSIGN_OR_RETURN(const models::HostTask task, HostTaskOf(config.morphogenesis));
-  ASSIGN_OR_RETURN(FlatLayout controller, GrowthLayoutOf(config));
+  ASSIGN_OR_RETURN(const models::HostTask task, MakeHostTask(config.morphogenesis));
+  ASSIGN_OR_RETURN(FlatLayout controller, MakeGrowthLayout(config));
   const int64_t batch = std::min<int64_t>(
       task.batch_size, std::max(config.morphogenesis.train_examples, config.morphogenesis.validation_examples));
   const HostCost host = CostOfHost(task.shape, batch);
   MemoryEstimate memory = MemoryOf(config, task, host, controller, ranks, threads);
-  const StepOperations operations = OperationsOf(config, task, host, controller);
+  const StepOperations operations = CountOperations(config, task, host, controller);
   return RunCost{std::move(controller), std::move(memory), operations, "a step of hosts in which nothing grows"};
 }
 

@@ -24,7 +24,8 @@ struct HostCost {
 // Pure.
 HostCost CostOfHost(const models::HostShape& shape, int64_t batch_size);
 
-// Estimates a run on `ranks` ranks. config passes CheckConfig for them; threads >= 1. Errors: those of GrowthLayoutOf.
+// Estimates a run on `ranks` ranks. config passes CheckConfig for them; threads >= 1. Errors: those of
+// MakeGrowthLayout.
 absl::StatusOr<RunCost> EstimateGrowth(const Config& config, int64_t ranks, int64_t threads);
 
 }  // namespace reprise::rl

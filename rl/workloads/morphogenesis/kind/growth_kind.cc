@@ -19,8 +19,8 @@ constexpr PathKey kPathKeys[] = {
 
 constinit const WorkloadKind kMorphogenesis = {.name = "morphogenesis",
                                                .prepare = PrepareGrowth,
-                                               .schema = GrowthSchemaOf,
-                                               .layout = GrowthLayoutOf,
+                                               .schema = MakeGrowthSchema,
+                                               .layout = MakeGrowthLayout,
                                                .export_weights = ExportGrowth,
                                                .estimate = EstimateGrowth,
                                                .describe_step = DescribeGrowthStep,

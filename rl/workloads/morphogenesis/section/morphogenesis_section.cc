@@ -80,7 +80,7 @@ void VisitController(config::FieldList& list, MorphogenesisConfig& growth) {
       "bonus, for use_adaptive_entropy, and in the metric normalized_entropy, which then replaces entropy.");
 }
 
-absl::StatusOr<std::vector<int64_t>> WidthsOf(absl::string_view key, absl::string_view text) {
+absl::StatusOr<std::vector<int64_t>> ParseWidths(absl::string_view key, absl::string_view text) {
   std::vector<int64_t> widths;
   for (const absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
     int64_t width = 0;
@@ -156,7 +156,7 @@ bool ShapesController(absl::string_view section, absl::string_view key) {
   return false;
 }
 
-absl::StatusOr<models::HostTask> HostTaskOf(const MorphogenesisConfig& growth) {
+absl::StatusOr<models::HostTask> MakeHostTask(const MorphogenesisConfig& growth) {
   ASSIGN_OR_RETURN(models::HostTask task, models::FindHostTask(growth.task));
   task.shape.cnn.base_channels = growth.base_channels;
   task.shape.cnn.num_blocks = growth.blocks;
@@ -172,16 +172,16 @@ absl::StatusOr<models::HostTask> HostTaskOf(const MorphogenesisConfig& growth) {
   return task;
 }
 
-int64_t EpochsOf(const MorphogenesisConfig& growth) {
-  const absl::StatusOr<models::HostTask> task = HostTaskOf(growth);
+int64_t CountEpochs(const MorphogenesisConfig& growth) {
+  const absl::StatusOr<models::HostTask> task = MakeHostTask(growth);
   CHECK(task.ok());
   return task->max_epochs;
 }
 
-absl::StatusOr<ControllerWidths> ControllerWidthsOf(const MorphogenesisConfig& growth) {
+absl::StatusOr<ControllerWidths> ParseControllerWidths(const MorphogenesisConfig& growth) {
   ControllerWidths widths;
-  ASSIGN_OR_RETURN(widths.trunk, WidthsOf("trunk", growth.trunk));
-  ASSIGN_OR_RETURN(widths.hidden, WidthsOf("hidden", growth.hidden));
+  ASSIGN_OR_RETURN(widths.trunk, ParseWidths("trunk", growth.trunk));
+  ASSIGN_OR_RETURN(widths.hidden, ParseWidths("hidden", growth.hidden));
   return widths;
 }
 
@@ -197,7 +197,7 @@ std::vector<std::string> GrowthScoreNames(int64_t samples) {
 }
 
 absl::Status CheckMorphogenesis(const MorphogenesisConfig& growth, int64_t epochs, Baseline baseline) {
-  ASSIGN_OR_RETURN(const models::HostTask task, HostTaskOf(growth));
+  ASSIGN_OR_RETURN(const models::HostTask task, MakeHostTask(growth));
   if (growth.task == "cifar10" && growth.image_size < int64_t{1} << growth.blocks) {
     return absl::InvalidArgumentError(absl::StrCat(
         "morphogenesis.image_size is ", growth.image_size, ", but morphogenesis.blocks ", growth.blocks,
@@ -212,7 +212,7 @@ absl::Status CheckMorphogenesis(const MorphogenesisConfig& growth, int64_t epoch
                                                    "32 rows: remove one of them"));
   }
   RETURN_IF_ERROR(CheckBlueprints(task));
-  RETURN_IF_ERROR(ControllerWidthsOf(growth).status());
+  RETURN_IF_ERROR(ParseControllerWidths(growth).status());
   RETURN_IF_ERROR(CheckRecurrentEpochs(growth, epochs));
   if (baseline == Baseline::kGreedy || baseline == Baseline::kOptimal) {
     return absl::InvalidArgumentError(

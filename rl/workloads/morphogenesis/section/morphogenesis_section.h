@@ -58,17 +58,17 @@ bool ShapesController(absl::string_view section, absl::string_view key);
 
 // Returns the task, with the host's shape, batch size and epochs of the configuration. NotFound for a task that there
 // is not.
-absl::StatusOr<models::HostTask> HostTaskOf(const MorphogenesisConfig& morphogenesis);
+absl::StatusOr<models::HostTask> MakeHostTask(const MorphogenesisConfig& morphogenesis);
 
 // Returns the number of decisions of an episode, one for each epoch. The task must be known.
-int64_t EpochsOf(const MorphogenesisConfig& morphogenesis);
+int64_t CountEpochs(const MorphogenesisConfig& morphogenesis);
 
 // The hidden layers of the controller: those that policy and value function share, and those of each.
 struct ControllerWidths {
   std::vector<int64_t> trunk, hidden;
 };
 // InvalidArgument, naming the key, for text that is no list of widths.
-absl::StatusOr<ControllerWidths> ControllerWidthsOf(const MorphogenesisConfig& morphogenesis);
+absl::StatusOr<ControllerWidths> ParseControllerWidths(const MorphogenesisConfig& morphogenesis);
 
 // Returns the names of the metrics of an evaluation beside those of ScoreMetricNames: return, accuracy and growth of
 // the controller and of the two that it is compared with. Pure.

@@ -30,7 +30,7 @@ models::DecoderLayout PolicyLayout(const models::DecoderConfig& decoder, FlatLay
 
 }  // namespace
 
-models::ThoughtSizes SizesOf(const Config& config, int64_t texts) {
+models::ThoughtSizes MakeThoughtSizes(const Config& config, int64_t texts) {
   const int64_t tokens = LongestText(config.data);
   return {.texts = texts,
           .text_tokens = tokens,
@@ -41,7 +41,7 @@ models::ThoughtSizes SizesOf(const Config& config, int64_t texts) {
 }
 
 StepOperations EstimateThoughtOperations(const Config& config, const models::DecoderConfig& decoder) {
-  const models::ThoughtSizes sizes = SizesOf(config, config.rollout.prompts_per_step);
+  const models::ThoughtSizes sizes = MakeThoughtSizes(config, config.rollout.prompts_per_step);
   const double rows = static_cast<double>(models::ThoughtRowsOf(sizes)),
                sampled = static_cast<double>(sizes.texts * (sizes.text_tokens + sizes.thoughts() * sizes.max_length)),
                layers = static_cast<double>(decoder.num_hidden_layers), layer = OperationsOfLayer(decoder);
@@ -62,10 +62,10 @@ MemoryEstimate EstimateThoughtMemory(const Config& config, const models::Decoder
   const int64_t longest = LongestText(config.data), max_rows = config.execution.micro_batch_tokens;
   // The rows of its micro-batches would be those of completions.
   const GradientShares shares =
-      EstimateShares(config, layout, ranks, threads, {.prompt = longest, .warm_up = LongestExample(config)});
+      EstimateShares(config, layout, ranks, threads, {.prompt = longest, .sft = LongestExample(config)});
   const int64_t parts = config.run.reduction == Reduction::kFast ? ranks * threads : config.run.logical_shards;
-  const models::ThoughtSizes of_shard = SizesOf(config, CeilDivide(config.rollout.prompts_per_step, parts)),
-                             of_rank = SizesOf(config, shares.prompts);
+  const models::ThoughtSizes of_shard = MakeThoughtSizes(config, CeilDivide(config.rollout.prompts_per_step, parts)),
+                             of_rank = MakeThoughtSizes(config, shares.prompts);
   const int64_t rows = models::ThoughtBatchRows(of_shard, max_rows);
   const int64_t slots = config.execution.decode_slots;
   MemoryEstimate estimate = EstimateParameters(config, decoder, layout, shares);
@@ -79,7 +79,7 @@ MemoryEstimate EstimateThoughtMemory(const Config& config, const models::Decoder
   const int64_t activations = models::ThoughtPassBytes(decoder, of_shard, max_rows,
                                                        config.execution.activation_checkpointing, HasReference(config));
   // Rewards are computed text by text, and evaluations too, without gradients.
-  const int64_t scoring = models::ThoughtPassBytes(decoder, SizesOf(config, 1), max_rows, /*recompute=*/true,
+  const int64_t scoring = models::ThoughtPassBytes(decoder, MakeThoughtSizes(config, 1), max_rows, /*recompute=*/true,
                                                    /*has_reference=*/false);
   const int64_t scratch = kFloatBytes * (BackwardFloats(decoder, rows) + AdapterScratchFloats(decoder, rows));
   const std::vector<MemoryItem> items = {
@@ -100,9 +100,9 @@ MemoryEstimate EstimateThoughtMemory(const Config& config, const models::Decoder
 }
 
 absl::StatusOr<RunCost> EstimateQuietStar(const Config& config, int64_t ranks, int64_t threads) {
-  ASSIGN_OR_RETURN(const Thinker thinker, ThinkerOf(config));
+  ASSIGN_OR_RETURN(const Thinker thinker, ReadThinker(config));
   const models::DecoderConfig& decoder = thinker.grown;
-  ASSIGN_OR_RETURN(FlatLayout policy, QuietStarLayoutOf(config));
+  ASSIGN_OR_RETURN(FlatLayout policy, MakeQuietStarLayout(config));
   models::DecoderLayout layout = PolicyLayout(decoder, std::move(policy));
   MemoryEstimate memory = EstimateThoughtMemory(config, decoder, layout, ranks, threads);
   // The widths of the value function can outweigh the rest of a run.

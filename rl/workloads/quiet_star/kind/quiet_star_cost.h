@@ -16,7 +16,7 @@
 namespace reprise::rl {
 
 // Returns the sizes of `texts` texts. Pure, as all functions here.
-models::ThoughtSizes SizesOf(const Config& config, int64_t texts);
+models::ThoughtSizes MakeThoughtSizes(const Config& config, int64_t texts);
 
 // The products of the layers: the heads take less than a hundredth of them.
 StepOperations EstimateThoughtOperations(const Config& config, const models::DecoderConfig& decoder);

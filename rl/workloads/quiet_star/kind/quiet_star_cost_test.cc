@@ -18,7 +18,7 @@ Config SmallRun() {
   return config;
 }
 
-int64_t BytesOf(const RunCost& cost, const std::string& item) {
+int64_t FindBytes(const RunCost& cost, const std::string& item) {
   for (const MemoryItem& of : cost.memory.items) {
     if (of.what == item) return of.bytes;
   }
@@ -26,14 +26,14 @@ int64_t BytesOf(const RunCost& cost, const std::string& item) {
   return 0;
 }
 
-RunCost CostOf(const Config& config, int64_t ranks = 1) {
+RunCost EstimateCost(const Config& config, int64_t ranks = 1) {
   const absl::StatusOr<RunCost> cost = EstimateQuietStar(config, ranks, /*threads=*/1);
   EXPECT_OK(cost);
   return *cost;
 }
 
 TEST(QuietStarCostTest, SizesAreThoseOfTheLongestTexts) {
-  const models::ThoughtSizes sizes = SizesOf(SmallRun(), 3);
+  const models::ThoughtSizes sizes = MakeThoughtSizes(SmallRun(), 3);
   EXPECT_EQ(sizes.texts, 3);
   EXPECT_EQ(sizes.text_tokens, 18);  // 12345+12345=123456 and its end
   EXPECT_EQ(sizes.thoughts(), 17 * 4);
@@ -41,30 +41,31 @@ TEST(QuietStarCostTest, SizesAreThoseOfTheLongestTexts) {
 
 TEST(QuietStarCostTest, MicroBatchesAndSlotsBoundTheMemory) {
   Config config = SmallRun();
-  const RunCost whole = CostOf(config);
+  const RunCost whole = EstimateCost(config);
   EXPECT_GT(whole.memory.total_bytes(), 4 * whole.layout.total);
   config.execution.micro_batch_tokens = 256;
   config.execution.decode_slots = 32;
-  const RunCost bounded = CostOf(config);
-  EXPECT_LT(BytesOf(bounded, "activations and hidden states"), BytesOf(whole, "activations and hidden states") / 5);
-  EXPECT_LT(BytesOf(bounded, "sampling of thoughts"), BytesOf(whole, "sampling of thoughts") / 5);
+  const RunCost bounded = EstimateCost(config);
+  EXPECT_LT(FindBytes(bounded, "activations and hidden states"), FindBytes(whole, "activations and hidden states") / 5);
+  EXPECT_LT(FindBytes(bounded, "sampling of thoughts"), FindBytes(whole, "sampling of thoughts") / 5);
   EXPECT_EQ(bounded.operations.total(), whole.operations.total());
 }
 
 TEST(QuietStarCostTest, ARankOfSeveralSamplesFewerThoughts) {
   const Config config = SmallRun();
-  EXPECT_LT(BytesOf(CostOf(config, 4), "sampling of thoughts"), BytesOf(CostOf(config), "sampling of thoughts") / 3);
+  EXPECT_LT(FindBytes(EstimateCost(config, 4), "sampling of thoughts"),
+            FindBytes(EstimateCost(config), "sampling of thoughts") / 3);
 }
 
 TEST(QuietStarCostTest, MoreAndLongerThoughtsCostMore) {
   Config config = SmallRun();
-  const StepOperations before = CostOf(config).operations;
+  const StepOperations before = EstimateCost(config).operations;
   config.rollout.num_generations = 8;
-  const StepOperations more = CostOf(config).operations;
+  const StepOperations more = EstimateCost(config).operations;
   EXPECT_GT(more.sampling, 1.8 * before.sampling);
   EXPECT_GT(more.backward, 1.8 * before.backward);
   config.quiet_star.max_thought_length *= 2;
-  EXPECT_GT(CostOf(config).operations.sampling, 1.8 * more.sampling);
+  EXPECT_GT(EstimateCost(config).operations.sampling, 1.8 * more.sampling);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@ namespace reprise::rl {
 
 constinit const WorkloadKind kQuietStar = {.name = "quiet_star",
                                            .prepare = PrepareQuietStar,
-                                           .schema = QuietStarSchemaOf,
-                                           .layout = QuietStarLayoutOf,
+                                           .schema = MakeQuietStarSchema,
+                                           .layout = MakeQuietStarLayout,
                                            .export_weights = ExportQuietStar,
                                            .estimate = EstimateQuietStar,
                                            .describe_step = DescribeThoughtStep};

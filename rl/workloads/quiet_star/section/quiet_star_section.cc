@@ -87,27 +87,26 @@ void VisitRewards(config::FieldList& list, QuietStarConfig& quiet_star, const Th
       .ReadIf(when.values.holds, when.values.needs);
   list.Name("kl_direction", quiet_star.kl_direction, {"policy_from_copy", "copy_from_policy"},
             "Policy_from_copy, KL(policy || copy); copy_from_policy, KL(copy || policy), which "
-            "keeps what the copy finds probable. The copy is made after the warm-up.")
+            "keeps what the copy finds probable. The copy is made after the SFT phase.")
       .ReadIf(when.exact_divergence.holds, when.exact_divergence.needs);
 }
 
 void VisitChecks(config::FieldList& list, QuietStarConfig& quiet_star, const ThoughtConditions& when) {
   list.Double("plain_share", quiet_star.plain_share, kShare,
-              "Share of the warm-up's texts that have no thought; the others have one before their answer, in one of "
+              "Share of the SFT phase's texts that have no thought; the others have one before their answer, in one of "
               "seven forms (docs/quiet_star.md).")
-      .ReadIf(when.warm_up.holds, when.warm_up.needs);
+      .ReadIf(when.sft.holds, when.sft.needs);
   list.Int("baking_examples", quiet_star.baking_examples, Between(0, int64_t{1} << 24),
-           "Texts of the warm-up, which are repeated in another order; 0 = every text is a new one.")
-      .ReadIf(when.warm_up.holds, when.warm_up.needs);
+           "Texts of the SFT phase, which are repeated in another order; 0 = every text is a new one.")
+      .ReadIf(when.sft.holds, when.sft.needs);
   list.Double("baking_convergence", quiet_star.baking_convergence, kShare,
-              "The warm-up ends as soon as the share of counted tokens that the model predicts without thoughts "
-              "(text_accuracy), mean over the last baking_window steps, has reached this; 0 = after warm_up.steps.")
-      .ReadIf(when.warm_up.holds, when.warm_up.needs);
+              "The SFT phase ends as soon as the share of counted tokens that the model predicts without thoughts "
+              "(text_accuracy), mean over the last baking_window steps, has reached this; 0 = after sft.steps.")
+      .ReadIf(when.sft.holds, when.sft.needs);
   list.Int("baking_window", quiet_star.baking_window, Between(1, int64_t{1} << 16),
-           "Steps of the warm-up whose mean baking_convergence is compared with; it takes as many at least.")
-      .ReadIf([&quiet_star,
-               has_warm_up = when.warm_up.holds] { return has_warm_up() && quiet_star.baking_convergence > 0; },
-              "warm_up.steps and quiet_star.baking_convergence above 0");
+           "Steps of the SFT phase whose mean baking_convergence is compared with; it takes as many at least.")
+      .ReadIf([&quiet_star, has_sft = when.sft.holds] { return has_sft() && quiet_star.baking_convergence > 0; },
+              "sft.steps and quiet_star.baking_convergence above 0");
   list.Bool("anti_theater", quiet_star.anti_theater,
             "Whether evaluations also test whether thoughts matter (docs/quiet_star.md).");
   list.Double("anti_theater_divergence", quiet_star.theater.divergence, kShare,
@@ -184,7 +183,7 @@ WorkloadTrends ThoughtTrends(const QuietStarConfig& quiet_star) {
     trends.failures = {"eval_anti_theater_all_passed", "eval_anti_theater_failures", quiet_star.anti_theater_patience};
   }
   if (quiet_star.baking_convergence > 0) {
-    trends.warm_up = {"text_accuracy", quiet_star.baking_convergence, quiet_star.baking_window};
+    trends.sft = {"text_accuracy", quiet_star.baking_convergence, quiet_star.baking_window};
   }
   return trends;
 }

@@ -41,10 +41,10 @@ struct QuietStarConfig {
   bool values_train_decoder = false;
   std::string kl_direction = "policy_from_copy";
 
-  // Prompt baking, in the warm-up.
+  // Prompt baking, in the SFT phase.
   double plain_share = 0.5;
   int64_t baking_examples = 1600;  // 0: every example is a new one
-  double baking_convergence = 0;   // 0: the warm-up takes all of its steps
+  double baking_convergence = 0;   // 0: the SFT phase takes all of its steps
   int64_t baking_window = 10;
 
   // Tests whether thoughts matter.
@@ -60,7 +60,7 @@ struct QuietStarConfig {
 // What other sections decide of the keys of [quiet_star].
 struct ThoughtConditions {
   config::Condition scope;             // that a run has these keys
-  config::Condition values, warm_up;   // that it has a value function, or a warm-up
+  config::Condition values, sft;       // that it has a value function, or an SFT phase
   config::Condition exact_divergence;  // that the loss has an exact divergence
 };
 

@@ -1,4 +1,4 @@
-#include "pipelines/sweeps/teams/deal_trials.h"
+#include "pipelines/sweeps/teams/assign_trials.h"
 
 #include <atomic>
 #include <chrono>
@@ -36,7 +36,7 @@ std::vector<int64_t> FirstTrials(int64_t count) {
   return trials;
 }
 
-TeamPlan PlanOf(const std::vector<int>& sizes) {
+TeamPlan MakePlan(const std::vector<int>& sizes) {
   const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
   return {.sizes = sizes, .directory = absl::StrCat(::testing::TempDir(), "/", test->name(), "/dealing")};
 }
@@ -68,7 +68,7 @@ absl::Status NoFailure(int64_t trial, const absl::Status& error) {
 absl::Status Deal(const TeamPlan& plan, const std::vector<int64_t>& pending, const RunFunction& run,
                   const FailFunction& fail = NoFailure) {
   const int ranks = std::accumulate(plan.sizes.begin(), plan.sizes.end(), 0);
-  return RunAsRanks(ranks, [&](Communicator& world) { return DealTrials(world, plan, pending, run, fail); });
+  return RunAsRanks(ranks, [&](Communicator& world) { return AssignTrials(world, plan, pending, run, fail); });
 }
 
 // Waits, for ten seconds at most, until something that another team does has happened.
@@ -80,10 +80,10 @@ bool Eventually(const std::function<bool()>& happened) {
   return false;
 }
 
-TEST(DealTrialsTest, EveryTrialIsRunOnceByAllRanksOfOneTeam) {
+TEST(AssignTrialsTest, EveryTrialIsRunOnceByAllRanksOfOneTeam) {
   for (const std::vector<int>& sizes : {std::vector<int>{1}, {2}, {1, 1}, {2, 1}, {1, 2, 1}, {1, 1, 1, 1}, {2, 2}}) {
     Journal journal;
-    const TeamPlan plan = PlanOf(sizes);
+    const TeamPlan plan = MakePlan(sizes);
     EXPECT_OK(Deal(plan, FirstTrials(13), [&](Communicator& team, int64_t trial) {
       journal.Ran(team, trial);
       return team.Barrier();
@@ -94,13 +94,13 @@ TEST(DealTrialsTest, EveryTrialIsRunOnceByAllRanksOfOneTeam) {
   }
 }
 
-TEST(DealTrialsTest, NothingPendingIsDone) {
-  EXPECT_OK(Deal(PlanOf({1, 2}), {}, [](Communicator&, int64_t) { return absl::InternalError("no trial"); }));
+TEST(AssignTrialsTest, NothingPendingIsDone) {
+  EXPECT_OK(Deal(MakePlan({1, 2}), {}, [](Communicator&, int64_t) { return absl::InternalError("no trial"); }));
 }
 
-TEST(DealTrialsTest, AFreeTeamTakesTheNextTrial) {
+TEST(AssignTrialsTest, AFreeTeamTakesTheNextTrial) {
   std::atomic<int> done = 0;
-  EXPECT_OK(Deal(PlanOf({1, 1, 2}), FirstTrials(20), [&](Communicator& team, int64_t trial) {
+  EXPECT_OK(Deal(MakePlan({1, 1, 2}), FirstTrials(20), [&](Communicator& team, int64_t trial) {
     if (trial == 0) {
       EXPECT_TRUE(Eventually([&] { return done >= 19; }));
     }
@@ -109,8 +109,8 @@ TEST(DealTrialsTest, AFreeTeamTakesTheNextTrial) {
   }));
 }
 
-TEST(DealTrialsTest, OneAtATimeIsTheLargestTeamWhileTheOthersWait) {
-  TeamPlan plan = PlanOf({1, 2, 1});
+TEST(AssignTrialsTest, OneAtATimeIsTheLargestTeamWhileTheOthersWait) {
+  TeamPlan plan = MakePlan({1, 2, 1});
   plan.one_at_a_time = true;
   Journal journal;
   std::atomic<int> working = 0;
@@ -125,8 +125,8 @@ TEST(DealTrialsTest, OneAtATimeIsTheLargestTeamWhileTheOthersWait) {
   for (const int64_t trial : {3, 4, 5}) EXPECT_EQ(journal.size(trial), 2);
 }
 
-TEST(DealTrialsTest, TheMostExpensiveTrialsComeFirstAndEqualOnesInOrder) {
-  TeamPlan plan = PlanOf({2});
+TEST(AssignTrialsTest, TheMostExpensiveTrialsComeFirstAndEqualOnesInOrder) {
+  TeamPlan plan = MakePlan({2});
   plan.costs = {1, 5, 2, 5, 3};
   Journal journal;
   EXPECT_OK(Deal(plan, {10, 11, 12, 13, 14}, [&](Communicator& team, int64_t trial) {
@@ -136,8 +136,8 @@ TEST(DealTrialsTest, TheMostExpensiveTrialsComeFirstAndEqualOnesInOrder) {
   EXPECT_THAT(journal.started(), ElementsAre(11, 13, 14, 12, 10));
 }
 
-TEST(DealTrialsTest, SeveralTeamsBeginWithTheMostExpensiveTrials) {
-  TeamPlan plan = PlanOf({1, 1});
+TEST(AssignTrialsTest, SeveralTeamsBeginWithTheMostExpensiveTrials) {
+  TeamPlan plan = MakePlan({1, 1});
   plan.costs = {1, 5, 2, 5, 3};
   std::atomic<int> begun = 0;  // of the two
   EXPECT_OK(Deal(plan, {10, 11, 12, 13, 14}, [&](Communicator&, int64_t trial) {
@@ -151,7 +151,7 @@ TEST(DealTrialsTest, SeveralTeamsBeginWithTheMostExpensiveTrials) {
   }));
 }
 
-TEST(DealTrialsTest, AFailureOnOneRankOfATeamIsThatTrialsOnly) {
+TEST(AssignTrialsTest, AFailureOnOneRankOfATeamIsThatTrialsOnly) {
   for (const std::vector<int>& sizes : {std::vector<int>{1}, {2}, {2, 2}, {1, 2}}) {
     Journal journal;
     std::mutex mutex;
@@ -161,7 +161,7 @@ TEST(DealTrialsTest, AFailureOnOneRankOfATeamIsThatTrialsOnly) {
       if (trial % 4 != 0) return absl::OkStatus();
       return team.rank() == team.size() - 1 ? absl::DataLossError("a torn file") : absl::OkStatus();
     };
-    EXPECT_OK(Deal(PlanOf(sizes), FirstTrials(9), run, [&](int64_t trial, const absl::Status& error) {
+    EXPECT_OK(Deal(MakePlan(sizes), FirstTrials(9), run, [&](int64_t trial, const absl::Status& error) {
       const std::lock_guard<std::mutex> lock(mutex);
       EXPECT_TRUE(failures.emplace(trial, error).second);
       return absl::OkStatus();
@@ -174,26 +174,26 @@ TEST(DealTrialsTest, AFailureOnOneRankOfATeamIsThatTrialsOnly) {
   }
 }
 
-TEST(DealTrialsTest, AnErrorThatAllRanksHaveAgreedOnIsReportedAsItIs) {
+TEST(AssignTrialsTest, AnErrorThatAllRanksHaveAgreedOnIsReportedAsItIs) {
   const RunFunction run = [](Communicator& team, int64_t) { return AgreeOk(team, absl::DataLossError("a torn file")); };
-  EXPECT_OK(Deal(PlanOf({2}), {0}, run, [](int64_t, const absl::Status& error) {
+  EXPECT_OK(Deal(MakePlan({2}), {0}, run, [](int64_t, const absl::Status& error) {
     EXPECT_EQ(error.message(), "rank 0: a torn file");
     return absl::OkStatus();
   }));
 }
 
-TEST(DealTrialsTest, AFailureThatCannotBeRecordedEndsTheDealing) {
+TEST(AssignTrialsTest, AFailureThatCannotBeRecordedEndsTheDealing) {
   const RunFunction run = [](Communicator&, int64_t) { return absl::DataLossError("a torn file"); };
   const FailFunction fail = [](int64_t, const absl::Status&) { return absl::ResourceExhaustedError("disk full"); };
-  EXPECT_THAT(Deal(PlanOf({1, 2}), FirstTrials(9), run, fail),
+  EXPECT_THAT(Deal(MakePlan({1, 2}), FirstTrials(9), run, fail),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("disk full")));
 }
 
-TEST(DealTrialsTest, AfterUnavailableNoTeamTakesATrial) {
+TEST(AssignTrialsTest, AfterUnavailableNoTeamTakesATrial) {
   for (const std::vector<int>& sizes : {std::vector<int>{1}, {2}, {1, 2}, {2, 1, 1}}) {
     Journal journal;
     std::atomic<bool> is_over = false;
-    const absl::Status status = Deal(PlanOf(sizes), FirstTrials(100), [&](Communicator& team, int64_t trial) {
+    const absl::Status status = Deal(MakePlan(sizes), FirstTrials(100), [&](Communicator& team, int64_t trial) {
       journal.Ran(team, trial);
       if (trial == 1) {
         is_over = true;
@@ -210,8 +210,8 @@ TEST(DealTrialsTest, AfterUnavailableNoTeamTakesATrial) {
   }
 }
 
-TEST(DealTrialsTest, AnExecutionThatIsReplacedStopsAndTheNewOneRunsWhatIsPending) {
-  const TeamPlan plan = PlanOf({1, 1});
+TEST(AssignTrialsTest, AnExecutionThatIsReplacedStopsAndTheNewOneRunsWhatIsPending) {
+  const TeamPlan plan = MakePlan({1, 1});
   for (const bool fails : {false, true}) {
     Journal first, second;
     std::atomic<bool> is_replaced = false;
@@ -238,11 +238,11 @@ TEST(DealTrialsTest, AnExecutionThatIsReplacedStopsAndTheNewOneRunsWhatIsPending
   }
 }
 
-TEST(DealTrialsTest, PartsAreDealtBesideEachOtherAndAllOfThemReplacesEachPart) {
-  TeamPlan one = PlanOf({1, 1}), two = one;
+TEST(AssignTrialsTest, PartsAreDealtBesideEachOtherAndAllOfThemReplacesEachPart) {
+  TeamPlan one = MakePlan({1, 1}), two = one;
   one.part = "task1of2";
   two.part = "task2of2";
-  const TeamPlan all = PlanOf({1});
+  const TeamPlan all = MakePlan({1});
   const auto nothing = [](Communicator&, int64_t) { return absl::OkStatus(); };
   EXPECT_OK(Deal(one, FirstTrials(4), [&](Communicator&, int64_t trial) -> absl::Status {
     return trial == 0 ? Deal(two, {4, 5}, nothing) : absl::OkStatus();
@@ -256,8 +256,8 @@ TEST(DealTrialsTest, PartsAreDealtBesideEachOtherAndAllOfThemReplacesEachPart) {
   }
 }
 
-TEST(DealTrialsTest, ClaimsOfAKilledExecutionDoNotCount) {
-  const TeamPlan plan = PlanOf({1, 1});
+TEST(AssignTrialsTest, ClaimsOfAKilledExecutionDoNotCount) {
+  const TeamPlan plan = MakePlan({1, 1});
   std::filesystem::create_directories(plan.directory + "/all.0123abcd");
   std::ofstream(plan.directory + "/all.0123abcd/2") << "";
   Journal journal;
@@ -269,9 +269,9 @@ TEST(DealTrialsTest, ClaimsOfAKilledExecutionDoNotCount) {
 }
 
 // A directory of claims with a foreign file, a directory that is no claims', and links to others: nothing is deleted.
-TEST(DealTrialsTest, NothingIsDeletedThatIsNoClaimAndNoLinkIsFollowed) {
+TEST(AssignTrialsTest, NothingIsDeletedThatIsNoClaimAndNoLinkIsFollowed) {
   namespace fs = std::filesystem;
-  const TeamPlan plan = PlanOf({1});
+  const TeamPlan plan = MakePlan({1});
   const fs::path root = fs::path(plan.directory).parent_path();
   fs::remove_all(root);
   const auto write = [](const fs::path& path, const std::string& text) {
@@ -305,8 +305,8 @@ TEST(DealTrialsTest, NothingIsDeletedThatIsNoClaimAndNoLinkIsFollowed) {
   EXPECT_TRUE(fs::exists(root / "else/1"));
 }
 
-TEST(DealTrialsTest, ATrialThatIsClaimedButNotRunIsReported) {
-  const TeamPlan plan = PlanOf({1, 1});
+TEST(AssignTrialsTest, ATrialThatIsClaimedButNotRunIsReported) {
+  const TeamPlan plan = MakePlan({1, 1});
   std::atomic<bool> is_claimed = false;
   const absl::Status status = Deal(plan, FirstTrials(4), [&](Communicator&, int64_t trial) {
     if (trial == 0) {
@@ -328,7 +328,7 @@ TEST(ReadTeamSizesTest, OneNumberIsForEveryTeamAndAListNamesEachTeam) {
   EXPECT_THAT(named, ElementsAre(1, 1, 2));
 }
 
-TEST(ReadTeamSizesTest, SizesThatDoNotFitTheRanksAreRefusedWithTheReason) {
+TEST(ReadTeamSizesTest, SizesThatDoNotFitTheRanksAreRejectedWithTheReason) {
   const auto refused = [](const std::string& reason) {
     return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(reason));
   };

@@ -46,11 +46,11 @@ size_t RandomSize(int cut) {
   return static_cast<size_t>(DrawBelow(2, Purpose::kTest, {.token = static_cast<uint64_t>(cut)}, below));
 }
 
-void ExpectReaderRefuses(const std::string& bytes) {
+void ExpectReaderRejects(const std::string& bytes) {
   EXPECT_THAT(RunReader::Open(PosixFileSystem(), Write(bytes)), StatusIs(absl::StatusCode::kDataLoss, ::testing::_));
 }
 
-void ExpectReproduceRefuses(const std::string& bytes) {
+void ExpectReproduceRejects(const std::string& bytes) {
   const Verdict verdict = Reproduce(Write(bytes), "replay", {});
   EXPECT_EQ(verdict.process.exit_code, kDataLoss) << verdict.process.err;
   EXPECT_FALSE(verdict.given);
@@ -64,31 +64,31 @@ TEST(DamageTest, TheWholeRunIsAccepted) {
 TEST(DamageTest, TheReaderRejectsEveryFlippedBit) {
   for (int flip = 0; flip < kFlips; ++flip) {
     SCOPED_TRACE(RandomBit(flip));
-    ExpectReaderRefuses(WithFlippedBit(RandomBit(flip)));
+    ExpectReaderRejects(WithFlippedBit(RandomBit(flip)));
   }
 }
 
 TEST(DamageTest, ReproduceRejectsFlippedBitsAsCorruption) {
   for (int flip = 0; flip < kFlipsForPrograms; ++flip) {
     SCOPED_TRACE(RandomBit(flip));
-    ExpectReproduceRefuses(WithFlippedBit(RandomBit(flip)));
+    ExpectReproduceRejects(WithFlippedBit(RandomBit(flip)));
   }
 }
 
 TEST(DamageTest, TheReaderRejectsEveryTruncatedFile) {
   for (int cut = 0; cut < kCuts; ++cut) {
     SCOPED_TRACE(RandomSize(cut));
-    ExpectReaderRefuses(RunBytes().substr(0, RandomSize(cut)));
+    ExpectReaderRejects(RunBytes().substr(0, RandomSize(cut)));
   }
-  ExpectReaderRefuses(RunBytes().substr(0, RunBytes().size() - 1));
+  ExpectReaderRejects(RunBytes().substr(0, RunBytes().size() - 1));
 }
 
 TEST(DamageTest, ReproduceRejectsTruncatedFilesAsCorruption) {
   for (int cut = 0; cut < kCutsForPrograms; ++cut) {
     SCOPED_TRACE(RandomSize(cut));
-    ExpectReproduceRefuses(RunBytes().substr(0, RandomSize(cut)));
+    ExpectReproduceRejects(RunBytes().substr(0, RandomSize(cut)));
   }
-  ExpectReproduceRefuses("");
+  ExpectReproduceRejects("");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "rl/gradient/fault_origin.h"
+#include "rl/gradient/corruption_origin.h"
 
 #include <limits>
 #include <memory>
@@ -16,9 +16,9 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // A model, and an episode with the log-probabilities that the model computes.
-class FaultOriginTest : public ::testing::Test {
+class CorruptionOriginTest : public ::testing::Test {
  protected:
-  FaultOriginTest()
+  CorruptionOriginTest()
       : model_(models::testing::RandomModel(models::testing::SmallConfig(), 1)),
         reference_model_(models::testing::RandomModel(models::testing::SmallConfig(), 2)) {
     CompletionOf(task_).tokens = models::testing::RandomTokens(model_->config(), 3, 4);
@@ -47,25 +47,25 @@ class FaultOriginTest : public ::testing::Test {
   std::vector<float> logprob_T_;
 };
 
-TEST_F(FaultOriginTest, NothingIsAddedWithoutCorruption) { EXPECT_EQ(Added(), ""); }
+TEST_F(CorruptionOriginTest, NothingIsAddedWithoutCorruption) { EXPECT_EQ(Added(), ""); }
 
-TEST_F(FaultOriginTest, OkStaysOk) {
+TEST_F(CorruptionOriginTest, OkStaysOk) {
   EXPECT_OK(WithOrigin({policy_, nullptr, 1, true}, task_, episode_, {}, absl::OkStatus()));
 }
 
-TEST_F(FaultOriginTest, ALogProbabilityThatRecomputationDoesNotGiveIsNamed) {
+TEST_F(CorruptionOriginTest, ALogProbabilityThatRecomputationDoesNotGiveIsNamed) {
   logprob_T_[2] = kNan;
   EXPECT_EQ(Added().find("; the corruption is in logprob: recomputed, the value of token 2 is -"), 0u);
 }
 
 // In a later update, or with sums in any order, the sampled log-probabilities may differ.
-TEST_F(FaultOriginTest, ASampledLogProbabilityIsNamedWhereItMustBeEqual) {
+TEST_F(CorruptionOriginTest, ASampledLogProbabilityIsNamedWhereItMustBeEqual) {
   episode_.logprobs[3] -= 0.001f;
   EXPECT_EQ(Added().find("; the corruption is in old_logprob: recomputed, the value of token 3 is -"), 0u);
   EXPECT_EQ(Added(/*samples_are_own=*/false), "");
 }
 
-TEST_F(FaultOriginTest, TheReferenceIsSearchedAfterThePolicy) {
+TEST_F(CorruptionOriginTest, TheReferenceIsSearchedAfterThePolicy) {
   reference_.mutable_parameters()[5] = kNan;
   EXPECT_EQ(Added(), "; the corruption is in the reference model: model.embed_tokens.weight (element 5 is nan)");
   policy_.mutable_parameters()[6] = kNan;
@@ -73,7 +73,7 @@ TEST_F(FaultOriginTest, TheReferenceIsSearchedAfterThePolicy) {
 }
 
 // The environment's tokens were not sampled: their log-probabilities are not compared.
-TEST_F(FaultOriginTest, ObservationsHaveNoLogProbability) {
+TEST_F(CorruptionOriginTest, ObservationsHaveNoLogProbability) {
   episode_.decisions = {.count = 6, .drawn_T = {0, 0, 1, 1, 1, 1}};
   logprob_T_[1] = kNan;
   EXPECT_EQ(Added(/*samples_are_own=*/false), "");

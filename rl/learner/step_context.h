@@ -1,5 +1,5 @@
-#ifndef RL_LEARNER_STEP_TOOLS_H_
-#define RL_LEARNER_STEP_TOOLS_H_
+#ifndef RL_LEARNER_STEP_CONTEXT_H_
+#define RL_LEARNER_STEP_CONTEXT_H_
 
 #include <memory>
 #include <vector>
@@ -10,17 +10,17 @@
 #include "kernels/sums/moments.h"
 #include "rl/gradient/updater.h"
 #include "rl/learner/choices.h"
-#include "rl/learner/learner_parts.h"
+#include "rl/learner/learner_deps.h"
 #include "rl/learner/step.h"
 
 namespace reprise::rl {
 
 // What the stages of all steps of a run work with.
-struct StepTools {
+struct StepContext {
   // All references in `parts` must outlive the result. Errors: those of the configuration's names.
-  static absl::StatusOr<std::unique_ptr<StepTools>> Create(const LearnerParts& parts);
+  static absl::StatusOr<std::unique_ptr<StepContext>> Create(const LearnerDeps& parts);
 
-  StepTools(const LearnerParts& all_parts, const ShardMap& shard_map, const Choices& all_choices);
+  StepContext(const LearnerDeps& all_parts, const ShardMap& shard_map, const Choices& all_choices);
 
   // Prepares the model, the optimizer and the reference for the first training step.
   void BeginTraining();
@@ -31,13 +31,13 @@ struct StepTools {
   float temperature() const { return static_cast<float>(parts.config.rollout.temperature); }
 
   // Returns a step of `prompts` prompts with `generations` completions each, on this rank.
-  StepShape ShapeOf(Phase phase, int64_t number, int64_t prompts, int64_t generations) const;
+  StepShape MakeStepShape(Phase phase, int64_t number, int64_t prompts, int64_t generations) const;
 
   // Returns the groups of this rank's share of a step, by shard. Views of the batch's tokens.
-  std::vector<ShardInput> InputsOf(const StepBatch& batch) const;
+  std::vector<ShardInput> ShardInputs(const StepBatch& batch) const;
   // Returns the groups of a minibatch: `episodes` are indices of the step's episodes, by prompt, then sample,
   // ascending. Each episode stays in its shard and in the group of its prompt.
-  std::vector<ShardInput> InputsOf(const StepBatch& batch, absl::Span<const int64_t> episodes) const;
+  std::vector<ShardInput> ShardInputs(const StepBatch& batch, absl::Span<const int64_t> episodes) const;
 
   // Tells the observer that a stage of this step begins.
   void Enter(StepStage stage, const StepShape& step) const { parts.Enter(stage, step.phase, step.number); }
@@ -45,7 +45,7 @@ struct StepTools {
   // Calls `receive`, on the pool's threads, with the scores of the episodes under a policy.
   void Score(const Policy& policy, const std::vector<ShardInput>& inputs, const EpisodeScores& receive);
 
-  const LearnerParts parts;
+  const LearnerDeps parts;
   const ShardMap shards;
   const Choices choices;  // of the run
   Updater updater;
@@ -62,4 +62,4 @@ struct StepPlan {
 
 }  // namespace reprise::rl
 
-#endif  // RL_LEARNER_STEP_TOOLS_H_
+#endif  // RL_LEARNER_STEP_CONTEXT_H_

@@ -1,5 +1,5 @@
-#ifndef PIPELINES_SWEEPS_TEAMS_DEAL_TRIALS_H_
-#define PIPELINES_SWEEPS_TEAMS_DEAL_TRIALS_H_
+#ifndef PIPELINES_SWEEPS_TEAMS_ASSIGN_TRIALS_H_
+#define PIPELINES_SWEEPS_TEAMS_ASSIGN_TRIALS_H_
 
 // Deals the trials of a sweep: to the teams of one MPI program, while they run, and to the tasks of a Slurm job array.
 // Which team runs a trial, and when, must not matter to the trial.
@@ -57,10 +57,10 @@ std::vector<int64_t> TrialsOfTask(absl::Span<const int64_t> trials, int64_t task
 // naming it, if there is something else among earlier claims, or a link in their place. Other errors of the claims'
 // directory are FileSystem's. `plan` and `pending` must be the same on all ranks; a plan that does not fit them is a
 // failed CHECK. If a process of `world` dies, the launcher or the watchdog ends the others.
-absl::Status DealTrials(Communicator& world, const TeamPlan& plan, absl::Span<const int64_t> pending,
-                        absl::FunctionRef<absl::Status(Communicator& team, int64_t trial)> run,
-                        absl::FunctionRef<absl::Status(int64_t trial, const absl::Status& error)> fail);
+absl::Status AssignTrials(Communicator& world, const TeamPlan& plan, absl::Span<const int64_t> pending,
+                          absl::FunctionRef<absl::Status(Communicator& team, int64_t trial)> run,
+                          absl::FunctionRef<absl::Status(int64_t trial, const absl::Status& error)> fail);
 
 }  // namespace reprise
 
-#endif  // PIPELINES_SWEEPS_TEAMS_DEAL_TRIALS_H_
+#endif  // PIPELINES_SWEEPS_TEAMS_ASSIGN_TRIALS_H_

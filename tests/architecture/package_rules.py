@@ -8,7 +8,7 @@ from source_file import BELOW, Fault
 MOST_SOURCES = 45
 
 
-def room_sizes(sources):
+def package_sizes(sources):
     """A room has at most MOST_SOURCES C++ files, so that a reader can find a file quickly."""
     sizes = collections.Counter(posixpath.dirname(source.path) for source in sources if source.is_cpp)
     for room, size in sorted(sizes.items()):
@@ -16,7 +16,7 @@ def room_sizes(sources):
             yield Fault(room, 1, "room-size", f"{size} C++ files, more than {MOST_SOURCES}: move some to a new folder")
 
 
-def includes_between_rooms(sources):
+def includes_between_packages(sources):
     """Returns {room: {included room: (path, line, header) of one such include}}, without test-only sources."""
     paths = {source.path for source in sources}
     rooms = collections.defaultdict(dict)
@@ -51,7 +51,7 @@ def _circle(rooms, start):
 
 def circles(sources):
     """No room may include another room that includes it, directly or through others."""
-    rooms = includes_between_rooms(sources)
+    rooms = includes_between_packages(sources)
     found = set()
     for room in sorted(rooms):
         way = _circle(rooms, room)

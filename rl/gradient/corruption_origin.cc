@@ -1,4 +1,4 @@
-#include "rl/gradient/fault_origin.h"
+#include "rl/gradient/corruption_origin.h"
 
 #include <cstring>
 #include <string>
@@ -10,8 +10,8 @@
 namespace reprise::rl {
 namespace {
 
-std::vector<float> LogprobsOf(const Policy& policy, const TaskRecord& task, const EpisodeRecord& episode,
-                              float temperature) {
+std::vector<float> ComputeLogprobs(const Policy& policy, const TaskRecord& task, const EpisodeRecord& episode,
+                                   float temperature) {
   std::vector<float> result;
   policy.Score(
       {{&task, {&episode}, {0}}}, temperature,
@@ -23,7 +23,7 @@ std::vector<float> LogprobsOf(const Policy& policy, const TaskRecord& task, cons
 }
 
 // Returns the first difference in bits; a NaN equals the same NaN.
-std::string DifferenceOf(absl::string_view name, absl::Span<const float> said_T, absl::Span<const float> again_T) {
+std::string ExplainDifference(absl::string_view name, absl::Span<const float> said_T, absl::Span<const float> again_T) {
   for (size_t t = 0; t < said_T.size() && t < again_T.size(); ++t) {
     if (std::memcmp(&said_T[t], &again_T[t], sizeof(float)) == 0) continue;
     return absl::StrCat(name, ": recomputed, the value of token ", t, " is ", again_T[t], " instead of ", said_T[t]);
@@ -31,23 +31,23 @@ std::string DifferenceOf(absl::string_view name, absl::Span<const float> said_T,
   return "";
 }
 
-std::string OriginOf(const OriginSearch& search, const TaskRecord& task, const EpisodeRecord& episode,
-                     absl::Span<const float> logprob_T) {
+std::string FindOrigin(const OriginSearch& search, const TaskRecord& task, const EpisodeRecord& episode,
+                       absl::Span<const float> logprob_T) {
   std::string origin = search.policy.FindCorruption(task, episode);
   if (!origin.empty()) return origin;
   if (search.reference != nullptr) origin = search.reference->FindCorruption(task, episode);
   if (!origin.empty()) return absl::StrCat("the reference model: ", origin);
-  const std::vector<float> again_T = LogprobsOf(search.policy, task, episode, search.temperature);
-  origin = logprob_T.empty() ? "" : DifferenceOf("logprob", OnDrawn(episode.decisions, logprob_T), again_T);
+  const std::vector<float> again_T = ComputeLogprobs(search.policy, task, episode, search.temperature);
+  origin = logprob_T.empty() ? "" : ExplainDifference("logprob", OnDrawn(episode.decisions, logprob_T), again_T);
   if (!origin.empty() || !search.samples_are_own) return origin;
-  return DifferenceOf("old_logprob", OnDrawn(episode.decisions, episode.logprobs), again_T);
+  return ExplainDifference("old_logprob", OnDrawn(episode.decisions, episode.logprobs), again_T);
 }
 
 }  // namespace
 
 absl::Status WithOrigin(const OriginSearch& search, const TaskRecord& task, const EpisodeRecord& episode,
                         absl::Span<const float> logprob_T, const absl::Status& refusal) {
-  return refusal.ok() ? refusal : WithOrigin(refusal, OriginOf(search, task, episode, logprob_T));
+  return refusal.ok() ? refusal : WithOrigin(refusal, FindOrigin(search, task, episode, logprob_T));
 }
 
 absl::Status WithOrigin(const absl::Status& refusal, absl::string_view origin) {

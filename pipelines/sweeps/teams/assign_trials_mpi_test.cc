@@ -8,7 +8,7 @@
 #include "core/comm/testing/mpi_test_world.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "pipelines/sweeps/teams/deal_trials.h"
+#include "pipelines/sweeps/teams/assign_trials.h"
 
 namespace reprise {
 namespace {
@@ -34,7 +34,7 @@ std::vector<std::vector<int>> SizesFor(int ranks) {
   return sizes;
 }
 
-TEST(DealTrialsMpiTest, EveryTrialIsRunOnceThoughSomeFailOnOneRankOfATeam) {
+TEST(AssignTrialsMpiTest, EveryTrialIsRunOnceThoughSomeFailOnOneRankOfATeam) {
   Communicator& world = MpiTestWorld();
   for (const std::vector<int>& sizes : SizesFor(world.size())) {
     const TeamPlan plan = {.sizes = sizes, .directory = ::testing::TempDir() + "/once"};
@@ -47,7 +47,7 @@ TEST(DealTrialsMpiTest, EveryTrialIsRunOnceThoughSomeFailOnOneRankOfATeam) {
       const bool fails = trial % 3 == 0 && team.rank() == team.size() - 1;
       return AgreeOk(team, fails ? absl::DataLossError("a torn file") : absl::OkStatus());
     };
-    EXPECT_OK(DealTrials(world, plan, AllTrials(), run, [&](int64_t, const absl::Status&) {
+    EXPECT_OK(AssignTrials(world, plan, AllTrials(), run, [&](int64_t, const absl::Status&) {
       ++failures;
       return absl::OkStatus();
     }));
@@ -60,7 +60,7 @@ TEST(DealTrialsMpiTest, EveryTrialIsRunOnceThoughSomeFailOnOneRankOfATeam) {
   }
 }
 
-TEST(DealTrialsMpiTest, AfterUnavailableEveryRankReturnsItAndTheNextExecutionRunsEveryTrial) {
+TEST(AssignTrialsMpiTest, AfterUnavailableEveryRankReturnsItAndTheNextExecutionRunsEveryTrial) {
   Communicator& world = MpiTestWorld();
   for (const std::vector<int>& sizes : SizesFor(world.size())) {
     const TeamPlan plan = {.sizes = sizes, .directory = ::testing::TempDir() + "/stopped"};
@@ -69,14 +69,14 @@ TEST(DealTrialsMpiTest, AfterUnavailableEveryRankReturnsItAndTheNextExecutionRun
       return stops ? absl::UnavailableError("a signal") : absl::OkStatus();
     };
     const auto no_failure = [](int64_t, const absl::Status& error) { return error; };
-    EXPECT_THAT(DealTrials(world, plan, AllTrials(), stop, no_failure),
+    EXPECT_THAT(AssignTrials(world, plan, AllTrials(), stop, no_failure),
                 StatusIs(absl::StatusCode::kUnavailable, HasSubstr("a signal")));
     int64_t ran = 0;
     const auto count = [&](Communicator& team, int64_t) {
       ran += team.rank() == 0 ? 1 : 0;
       return absl::OkStatus();
     };
-    EXPECT_OK(DealTrials(world, plan, AllTrials(), count, no_failure));
+    EXPECT_OK(AssignTrials(world, plan, AllTrials(), count, no_failure));
     EXPECT_OK(AllreduceSum(world, absl::MakeSpan(&ran, 1)));
     EXPECT_EQ(ran, kTrials);
   }

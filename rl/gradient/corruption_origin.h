@@ -1,5 +1,5 @@
-#ifndef RL_GRADIENT_FAULT_ORIGIN_H_
-#define RL_GRADIENT_FAULT_ORIGIN_H_
+#ifndef RL_GRADIENT_CORRUPTION_ORIGIN_H_
+#define RL_GRADIENT_CORRUPTION_ORIGIN_H_
 
 // Finds the corrupted tensor after a step's numbers were rejected: the rejected number is often only a consequence.
 
@@ -33,4 +33,4 @@ absl::Status WithOrigin(const absl::Status& refusal, absl::string_view origin);
 
 }  // namespace reprise::rl
 
-#endif  // RL_GRADIENT_FAULT_ORIGIN_H_
+#endif  // RL_GRADIENT_CORRUPTION_ORIGIN_H_

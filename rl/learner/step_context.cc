@@ -1,4 +1,4 @@
-#include "rl/learner/step_tools.h"
+#include "rl/learner/step_context.h"
 
 #include <algorithm>
 #include <numeric>
@@ -24,39 +24,39 @@ void AppendGroup(const StepBatch& batch, absl::Span<const int64_t> episodes, Sha
   input->push_back(std::move(group));
 }
 
-ExchangeOptions ExchangeOptionsOf(const Config& config) {
+ExchangeOptions MakeExchangeOptions(const Config& config) {
   return {config.run.reduction == Reduction::kFast, config.execution.overlap, config.execution.exchange_floats};
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<StepTools>> StepTools::Create(const LearnerParts& parts) {
+absl::StatusOr<std::unique_ptr<StepContext>> StepContext::Create(const LearnerDeps& parts) {
   ASSIGN_OR_RETURN(const ShardMap shards,
                    ShardMap::Create(static_cast<int>(parts.config.run.logical_shards), parts.comm.size()));
-  ASSIGN_OR_RETURN(const Choices choices, ChoicesOf(parts.config));
-  return std::make_unique<StepTools>(parts, shards, choices);
+  ASSIGN_OR_RETURN(const Choices choices, ResolveChoices(parts.config));
+  return std::make_unique<StepContext>(parts, shards, choices);
 }
 
-StepTools::StepTools(const LearnerParts& all_parts, const ShardMap& shard_map, const Choices& all_choices)
+StepContext::StepContext(const LearnerDeps& all_parts, const ShardMap& shard_map, const Choices& all_choices)
     : parts(all_parts),
       shards(shard_map),
       choices(all_choices),
       updater(parts.policy(), shards, MakeOptimizer(parts.config.optimizer), parts.config.optimizer.max_grad_norm,
               {parts.config.execution.micro_batch_tokens, parts.config.execution.activation_checkpointing},
-              ExchangeOptionsOf(parts.config), parts.comm, parts.pool) {}
+              MakeExchangeOptions(parts.config), parts.comm, parts.pool) {}
 
-void StepTools::BeginTraining() {
+void StepContext::BeginTraining() {
   updater.Reset();
   parts.policy().StartValueFunction(parts.pool);
   if (NeedsReference(choices.algorithm)) reference = parts.policy().FrozenCopy();
 }
 
-StepShape StepTools::ShapeOf(Phase phase, int64_t number, int64_t prompts, int64_t generations) const {
+StepShape StepContext::MakeStepShape(Phase phase, int64_t number, int64_t prompts, int64_t generations) const {
   const int first_shard = shards.ShardsOf(parts.comm.rank()).begin;
   return {phase, number, prompts, generations, FirstPromptOfShard(prompts, shards.shards(), first_shard)};
 }
 
-std::vector<ShardInput> StepTools::InputsOf(const StepBatch& batch, absl::Span<const int64_t> episodes) const {
+std::vector<ShardInput> StepContext::ShardInputs(const StepBatch& batch, absl::Span<const int64_t> episodes) const {
   const StepShape& shape = batch.shape;
   const ShardRange range = shards.ShardsOf(parts.comm.rank());
   const auto first_of = [&](int shard) {
@@ -80,16 +80,16 @@ std::vector<ShardInput> StepTools::InputsOf(const StepBatch& batch, absl::Span<c
   return inputs;
 }
 
-void StepTools::Score(const Policy& policy, const std::vector<ShardInput>& inputs, const EpisodeScores& receive) {
+void StepContext::Score(const Policy& policy, const std::vector<ShardInput>& inputs, const EpisodeScores& receive) {
   updater.gradient().ForEachShard(inputs, [&](const ShardInput& input, PassWorkspace* workspace) {
     policy.Score(input, temperature(), receive, workspace);
   });
 }
 
-std::vector<ShardInput> StepTools::InputsOf(const StepBatch& batch) const {
+std::vector<ShardInput> StepContext::ShardInputs(const StepBatch& batch) const {
   std::vector<int64_t> episodes(static_cast<size_t>(batch.shape.prompts * batch.shape.generations));
   std::iota(episodes.begin(), episodes.end(), 0);
-  return InputsOf(batch, episodes);
+  return ShardInputs(batch, episodes);
 }
 
 }  // namespace reprise::rl

@@ -1,6 +1,6 @@
 """Writes the picture of layers in ARCHITECTURE.md from the BUILD files, and its tables of rooms also from the includes.
 
-    python3 tests/architecture/room_map.py --write
+    python3 tests/architecture/package_map.py --write
 """
 
 import pathlib
@@ -10,7 +10,7 @@ import sys
 
 import build_files
 import repository
-import room_rules
+import package_rules
 from source_file import BELOW, Fault
 
 PAGE = "ARCHITECTURE.md"
@@ -30,7 +30,7 @@ def purpose(build_text):
     return " ".join(line[2:] for line in comment[1].splitlines()) if comment else None
 
 
-def _rooms(texts):
+def _packages(texts):
     return {
         posixpath.dirname(path): purpose(text)
         for path, text in sorted(repository.builds(texts).items())
@@ -69,8 +69,8 @@ def picture(texts):
 
 def text(texts):
     """Returns a table for each layer, the highest first; each room is listed above the rooms that it includes."""
-    includes = room_rules.includes_between_rooms(repository.sources(texts))
-    rooms, heights, lines = _rooms(texts), {}, []
+    includes = package_rules.includes_between_packages(repository.sources(texts))
+    rooms, heights, lines = _packages(texts), {}, []
     for layer in reversed(BELOW):
         own = [room for room in rooms if room.split("/")[0] == layer]
         lines += [f"\n### {layer}/", "", "| room | contents | uses in its layer |", "|---|---|---|"]
@@ -84,12 +84,12 @@ def faults(texts):
     """Every room's BUILD file must describe the room, and the tables must be up to date."""
     if PAGE not in texts:
         return
-    for room, sentence in _rooms(texts).items():
+    for room, sentence in _packages(texts).items():
         if sentence is None:
             yield Fault(f"{room}/BUILD.bazel", 1, "room-purpose", "it must begin with a comment on the room's contents")
             return
     if written(texts[PAGE], texts) != texts[PAGE]:
-        yield Fault(PAGE, 1, "room-map", "out of date: run python3 tests/architecture/room_map.py --write")
+        yield Fault(PAGE, 1, "room-map", "out of date: run python3 tests/architecture/package_map.py --write")
 
 
 def written(page, texts):

@@ -1,4 +1,4 @@
-#include "pipelines/sweeps/trial_remains.h"
+#include "pipelines/sweeps/trial_leftovers.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -8,7 +8,7 @@
 
 namespace reprise {
 
-absl::StatusOr<std::string> SetAsideRemains(FileSystem& files, const std::string& directory) {
+absl::StatusOr<std::string> MoveLeftoversAside(FileSystem& files, const std::string& directory) {
   const absl::StatusOr<FoundRun> found = FindRun(files, directory);
   if (!found.ok() || found->stage != RunStage::kNone) return "";  // damage is for those who read the run to report
   const absl::Status is_free = RunWriter::CheckFree(files, directory, {"model", "metrics.jsonl", "execution.jsonl"});

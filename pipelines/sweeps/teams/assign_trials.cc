@@ -1,4 +1,4 @@
-#include "pipelines/sweeps/teams/deal_trials.h"
+#include "pipelines/sweeps/teams/assign_trials.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -164,7 +164,7 @@ std::vector<int64_t> InOrder(absl::Span<const int64_t> pending, const std::vecto
   return trials;
 }
 
-int TeamOf(const std::vector<int>& sizes, int rank) {
+int FindTeam(const std::vector<int>& sizes, int rank) {
   int team = 0;
   for (int end = sizes[0]; rank >= end; end += sizes[team]) ++team;
   return team;
@@ -176,13 +176,13 @@ struct TrialWork {
 };
 
 // The part of a team. The functions are collective over the team.
-class Dealing {
+class TrialAssignment {
  public:
   // `takes`: whether this team takes trials.
-  Dealing(Communicator& world, Communicator& team, bool takes, Claims claims, const TrialWork& work)
+  TrialAssignment(Communicator& world, Communicator& team, bool takes, Claims claims, const TrialWork& work)
       : world_(world), team_(team), takes_(takes), claims_(std::move(claims)), work_(work) {}
 
-  // Takes trials until there is none or the dealing has ended. Returns an error on every rank or on none: Cancelled
+  // Takes trials until there is none or the assignment has ended. Returns an error on every rank or on none: Cancelled
   // where only another rank's run returned Unavailable.
   absl::Status Work() {
     for (;;) {
@@ -295,9 +295,9 @@ std::vector<int64_t> TrialsOfTask(absl::Span<const int64_t> trials, int64_t task
   return mine;
 }
 
-absl::Status DealTrials(Communicator& world, const TeamPlan& plan, absl::Span<const int64_t> pending,
-                        absl::FunctionRef<absl::Status(Communicator& team, int64_t trial)> run,
-                        absl::FunctionRef<absl::Status(int64_t trial, const absl::Status& error)> fail) {
+absl::Status AssignTrials(Communicator& world, const TeamPlan& plan, absl::Span<const int64_t> pending,
+                          absl::FunctionRef<absl::Status(Communicator& team, int64_t trial)> run,
+                          absl::FunctionRef<absl::Status(int64_t trial, const absl::Status& error)> fail) {
   CHECK_EQ(std::accumulate(plan.sizes.begin(), plan.sizes.end(), int64_t{0}), world.size());
   FileSystem& files = PosixFileSystem();
   const bool is_root = world.rank() == 0;
@@ -307,17 +307,17 @@ absl::Status DealTrials(Communicator& world, const TeamPlan& plan, absl::Span<co
   ASSIGN_OR_RETURN(const std::string name, BroadcastBytes(world, 0, *prepared));
   Claims claims(files, plan, name, InOrder(pending, plan.costs));
   std::unique_ptr<Communicator> team;
-  const int number = TeamOf(plan.sizes, world.rank());
+  const int number = FindTeam(plan.sizes, world.rank());
   if (plan.sizes.size() > 1) {
     ASSIGN_OR_RETURN(team, world.Split(number));
   }
   const auto largest = std::max_element(plan.sizes.begin(), plan.sizes.end()) - plan.sizes.begin();
   const bool takes = number == largest || !plan.one_at_a_time;
-  Dealing dealing(world, team == nullptr ? world : *team, takes, std::move(claims), {run, fail});
-  RETURN_IF_ERROR(AgreeOk(world, dealing.Work()));
-  int64_t done = dealing.trials();
+  TrialAssignment assignment(world, team == nullptr ? world : *team, takes, std::move(claims), {run, fail});
+  RETURN_IF_ERROR(AgreeOk(world, assignment.Work()));
+  int64_t done = assignment.trials();
   RETURN_IF_ERROR(AllreduceSum(world, absl::MakeSpan(&done, 1)));
-  RETURN_IF_ERROR(AgreeOk(world, is_root ? dealing.claims().Remove() : absl::OkStatus()));
+  RETURN_IF_ERROR(AgreeOk(world, is_root ? assignment.claims().Remove() : absl::OkStatus()));
   if (done == static_cast<int64_t>(pending.size())) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("trials that were claimed but not run: ",
                                              static_cast<int64_t>(pending.size()) - done, "; start the sweep again"));

@@ -1,5 +1,5 @@
-#ifndef RL_LEARNER_LEARNER_PARTS_H_
-#define RL_LEARNER_LEARNER_PARTS_H_
+#ifndef RL_LEARNER_LEARNER_DEPS_H_
+#define RL_LEARNER_LEARNER_DEPS_H_
 
 #include <atomic>
 
@@ -13,7 +13,7 @@
 namespace reprise::rl {
 
 // What a learner works with. All references must outlive it.
-struct LearnerParts {
+struct LearnerDeps {
   const Config& config;  // checked (CheckConfig)
   Workload& workload;    // its policy has the weights of the start of the run on every rank
   StepSink* sink;        // on rank 0; null elsewhere
@@ -31,4 +31,4 @@ struct LearnerParts {
 
 }  // namespace reprise::rl
 
-#endif  // RL_LEARNER_LEARNER_PARTS_H_
+#endif  // RL_LEARNER_LEARNER_DEPS_H_

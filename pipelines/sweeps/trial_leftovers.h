@@ -1,5 +1,5 @@
-#ifndef PIPELINES_SWEEPS_TRIAL_REMAINS_H_
-#define PIPELINES_SWEEPS_TRIAL_REMAINS_H_
+#ifndef PIPELINES_SWEEPS_TRIAL_LEFTOVERS_H_
+#define PIPELINES_SWEEPS_TRIAL_LEFTOVERS_H_
 
 #include <string>
 
@@ -12,8 +12,8 @@ namespace reprise {
 // for a new one. Renames such a folder, so that the trial can be executed anew and nothing is lost, and returns its new
 // name, the folder's own with ".aside1" or the next free number; returns "" for a folder that holds a run, is free or
 // does not exist. FailedPrecondition, with a remedy, if it cannot be renamed; other errors are FileSystem's.
-absl::StatusOr<std::string> SetAsideRemains(FileSystem& files, const std::string& directory);
+absl::StatusOr<std::string> MoveLeftoversAside(FileSystem& files, const std::string& directory);
 
 }  // namespace reprise
 
-#endif  // PIPELINES_SWEEPS_TRIAL_REMAINS_H_
+#endif  // PIPELINES_SWEEPS_TRIAL_LEFTOVERS_H_
