@@ -26,7 +26,7 @@ std::string ValueText(const std::string& name, const std::string& value) {
 
 // "step 20", "SFT step 3"; step 0 is the end of a phase without steps.
 std::string EndText(rl::Phase phase, int64_t step) {
-  return absl::StrCat(phase == rl::Phase::kSft ? "SFT phase " : "", "step ", step);
+  return absl::StrCat(phase == rl::Phase::kSft ? "SFT " : "", "step ", step);
 }
 
 std::string FormatComparison(const RunComparison& found) {

@@ -148,8 +148,8 @@ int main(int argc, char** argv) {
   command_line.Add("--step", flags.step, "Shows this step", {.check = reprise::AtLeast(1)});
   command_line.Add("--completion", flags.completion, "Shows this completion of the step, counted from 0",
                    {.check = reprise::AtLeast(0), .needs = "--step"});
-  command_line.Add("--phase", flags.phase, "Which steps --step counts: training or SFT phase",
-                   {.shows_default = true, .check = reprise::OneOf({"training", "SFT phase"})});
+  command_line.Add("--phase", flags.phase, "Which steps --step counts: training or sft",
+                   {.shows_default = true, .check = reprise::OneOf({"training", "sft"})});
   command_line.Add("--model", flags.model_path,
                    "The model directory of a run that started from one, for its tokenizer");
   if (const std::optional<int> code = command_line.Parse(argc, argv)) return *code;

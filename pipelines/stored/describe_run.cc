@@ -86,7 +86,7 @@ std::string DescribeFile(const StoredRun& stored) {
 absl::StatusOr<std::string> DescribeSteps(const StoredRun& run, const TokenText& text_of) {
   const std::vector<double> rewards = TrainingRewards(run);
   std::string text =
-      absl::StrCat("steps: ", run.steps.size() - rewards.size(), " of SFT phase, ", rewards.size(), " of training\n");
+      absl::StrCat("steps: ", run.steps.size() - rewards.size(), " of SFT, ", rewards.size(), " of training\n");
   for (const std::string& line : RewardCurve(rewards)) absl::StrAppend(&text, "  ", line, "\n");
   if (run.steps.empty()) return text;
   absl::StrAppend(&text, "\nlast steps\n");

@@ -9,7 +9,7 @@ namespace reprise {
 inline const char* PhaseName(rl::Phase phase) { return phase == rl::Phase::kSft ? "sft" : "training"; }
 
 // The name of a phase in text.
-inline const char* PhaseTitle(rl::Phase phase) { return phase == rl::Phase::kSft ? "SFT phase" : "training"; }
+inline const char* PhaseTitle(rl::Phase phase) { return phase == rl::Phase::kSft ? "SFT" : "training"; }
 
 }  // namespace reprise
 

@@ -45,8 +45,8 @@ absl::Status CheckSteps(const rl::Config& config, const std::vector<int64_t>& nu
     next = number + 1;
     if (phase == rl::Phase::kTraining && step > config.run.steps) {
       return absl::DataLossError(absl::StrCat("it contains ", rl::StepName(phase, step),
-                                              ", beyond its configuration's ", config.sft.steps,
-                                              " steps of SFT phase and ", config.run.steps, " of training"));
+                                              ", beyond its configuration's ", config.sft.steps, " steps of SFT and ",
+                                              config.run.steps, " of training"));
     }
   }
   return absl::OkStatus();

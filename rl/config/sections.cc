@@ -185,7 +185,8 @@ void Visit(FieldList& list, DataConfig& data, const Conditions& when) {
 }
 
 void Visit(FieldList& list, SftConfig& sft, const Conditions& when) {
-  list.Section("sft", Kind::kSemantic, "Supervised training on solved problems, before reinforcement learning.");
+  list.Section("sft", Kind::kSemantic,
+               "Supervised fine-tuning (SFT) on solved problems, before reinforcement learning.");
   list.Int("steps", sft.steps, Between(0, kMostSteps), "Updates by supervised training; 0 = none.");
   list.Int("prompts_per_step", sft.prompts_per_step, Between(1, kMostPrompts), "Problems in each of them.")
       .ReadIf(when(HasSft), kSft);

@@ -45,8 +45,7 @@ class StepTasks {
     const std::string line =
         problems_.empty() ? ""
                           : absl::StrCat(" (line ", problems_[ProblemAt(prompt)].line, " of ", config_.data.path, ")");
-    return absl::StrCat("prompt ", prompt, " of ", purpose_ == Purpose::kSftTask ? "SFT phase " : "", "step ", step_,
-                        line);
+    return absl::StrCat("prompt ", prompt, " of ", purpose_ == Purpose::kSftTask ? "SFT " : "", "step ", step_, line);
   }
 
  private:

@@ -37,7 +37,7 @@ absl::Status Learner::Run(int64_t stop_after_step) {
 absl::StatusOr<bool> Learner::RunSteps() {
   while (phase_ == Phase::kSft && !sft_.IsOver(step_)) {
     const int64_t number = step_ + 1;  // a step counts as done before it is committed
-    ASSIGN_OR_RETURN(const bool continues, InStep("SFT phase ", number, SftStep(number)));
+    ASSIGN_OR_RETURN(const bool continues, InStep("SFT ", number, SftStep(number)));
     if (!continues) return false;
   }
   if (phase_ == Phase::kSft) BeginTraining();

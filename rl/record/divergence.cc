@@ -150,7 +150,7 @@ std::optional<Difference> DifferenceOfRows(const Comparison& compared, const Sid
 
 std::string Divergence::ToString() const {
   // One line, whatever names the file has.
-  return Printable(absl::StrCat(phase == Phase::kSft ? "SFT phase " : "", "step ", step, ", ", stage, ", ", tensor,
+  return Printable(absl::StrCat(phase == Phase::kSft ? "SFT " : "", "step ", step, ", ", stage, ", ", tensor,
                                 ": stored ", expected, ", computed ", actual));
 }
 

@@ -21,7 +21,7 @@ enum class Phase : uint8_t { kSft = 0, kTraining = 1 };
 
 // Returns "SFT step 3" or "training step 3".
 inline std::string StepName(Phase phase, int64_t step) {
-  return absl::StrCat(phase == Phase::kSft ? "SFT phase" : "training", " step ", step);
+  return absl::StrCat(phase == Phase::kSft ? "SFT" : "training", " step ", step);
 }
 
 struct StepTables {

@@ -31,7 +31,7 @@ TEST(StoredEpisodeTest, NumbersWithinBoundsHaveNoFault) {
 
 TEST(StoredEpisodeTest, EachNumberOutOfBoundsIsAFault) {
   const double inf = std::numeric_limits<double>::infinity();
-  for (const auto damage :
+  for (const auto corrupt :
        {+[](EpisodeRecord& e, double x) { e.logprobs[1] = static_cast<float>(x); },
         +[](EpisodeRecord& e, double x) { e.entropies[1] = static_cast<float>(x); },
         +[](EpisodeRecord& e, double x) { e.behaviour_logprobs[1] = static_cast<float>(x); },

@@ -15,7 +15,7 @@ WALLS = {
     "spdlog-wall": (r"spdlog/", r"core/log/\w+\.cc$", "use core/log; LibTorch contains another version of fmt"),
 }
 
-# The rooms of the algorithm see decisions, whatever a workload's tasks and episodes consist of.
+# The packages of the algorithm see decisions, whatever a workload's tasks and episodes consist of.
 _ALGORITHM = r"rl/(advantage|gradient|learner|loss|metrics|policy|value)/[^/]+$"
 _COMPLETIONS = r"(models|rl/(workloads|environments?|episodes|policy/decoder|record/completions))/"
 
@@ -62,7 +62,7 @@ def costly_headers(source):
 
 
 def algorithm(source):
-    """The product's files of the algorithm's rooms must not include what completions, or their decoder, are."""
+    """The product's files of the algorithm's packages must not include what completions, or their decoder, are."""
     if source.test_only or not re.match(_ALGORITHM, source.path):
         return
     for line, header in source.includes:

@@ -1,4 +1,4 @@
-"""Writes the picture of layers in ARCHITECTURE.md from the BUILD files, and its tables of rooms also from the includes.
+"""Writes the picture of layers in ARCHITECTURE.md from the BUILD files, and its tables of packages also from the includes.
 
     python3 tests/architecture/package_map.py --write
 """
@@ -25,7 +25,7 @@ _LAYERS = {
 
 
 def purpose(build_text):
-    """Returns the first comment of a room's BUILD file, which describes the room; None if there is none."""
+    """Returns the first comment of a package's BUILD file, which describes the package; None if there is none."""
     comment = re.match(r"((?:# [^\n]*\n)+)", build_text)
     return " ".join(line[2:] for line in comment[1].splitlines()) if comment else None
 
@@ -38,12 +38,12 @@ def _packages(texts):
     }
 
 
-def _height(room, includes, known):
-    if room not in known:
-        layer = room.split("/")[0]
-        below = [other for other in includes.get(room, ()) if other.split("/")[0] == layer]
-        known[room] = 1 + max((_height(other, includes, known) for other in below), default=0)
-    return known[room]
+def _height(package, includes, known):
+    if package not in known:
+        layer = package.split("/")[0]
+        below = [other for other in includes.get(package, ()) if other.split("/")[0] == layer]
+        known[package] = 1 + max((_height(other, includes, known) for other in below), default=0)
+    return known[package]
 
 
 def layers(texts):
@@ -68,33 +68,33 @@ def picture(texts):
 
 
 def text(texts):
-    """Returns a table for each layer, the highest first; each room is listed above the rooms that it includes."""
+    """Returns a table for each layer, the highest first; each package is listed above the packages that it includes."""
     includes = package_rules.includes_between_packages(repository.sources(texts))
-    rooms, heights, lines = _packages(texts), {}, []
+    packages, heights, lines = _packages(texts), {}, []
     for layer in reversed(BELOW):
-        own = [room for room in rooms if room.split("/")[0] == layer]
-        lines += [f"\n### {layer}/", "", "| room | contents | uses in its layer |", "|---|---|---|"]
-        for room in sorted(own, key=lambda room: (-_height(room, includes, heights), room)):
-            uses = [other[len(layer) + 1 :] for other in sorted(includes.get(room, ())) if other in own]
-            lines.append(f"| `{room}` | {rooms[room]} | {', '.join(uses)} |")
+        own = [package for package in packages if package.split("/")[0] == layer]
+        lines += [f"\n### {layer}/", "", "| package | contents | uses in its layer |", "|---|---|---|"]
+        for package in sorted(own, key=lambda package: (-_height(package, includes, heights), package)):
+            uses = [other[len(layer) + 1 :] for other in sorted(includes.get(package, ())) if other in own]
+            lines.append(f"| `{package}` | {packages[package]} | {', '.join(uses)} |")
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
 def faults(texts):
-    """Every room's BUILD file must describe the room, and the tables must be up to date."""
+    """Every package's BUILD file must describe the package, and the tables must be up to date."""
     if PAGE not in texts:
         return
-    for room, sentence in _packages(texts).items():
+    for package, sentence in _packages(texts).items():
         if sentence is None:
-            yield Fault(f"{room}/BUILD.bazel", 1, "room-purpose", "it must begin with a comment on the room's contents")
+            yield Fault(f"{package}/BUILD.bazel", 1, "package-purpose", "it must begin with a comment on the package's contents")
             return
     if written(texts[PAGE], texts) != texts[PAGE]:
-        yield Fault(PAGE, 1, "room-map", "out of date: run python3 tests/architecture/package_map.py --write")
+        yield Fault(PAGE, 1, "package-map", "out of date: run python3 tests/architecture/package_map.py --write")
 
 
 def written(page, texts):
     """Returns the page with the text between each pair of markers replaced."""
-    for name, content in (("layers", picture(texts)), ("rooms", text(texts))):
+    for name, content in (("layers", picture(texts)), ("packages", text(texts))):
         begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
         before, _, rest = page.partition(begin)
         page = before + begin + content + end + rest.partition(end)[2]

@@ -411,20 +411,20 @@ class GuideRulesTest(unittest.TestCase):
 class PackageRulesTest(unittest.TestCase):
 
     def tree(self, **includes):
-        """Returns a tree with a header and a target per room; a="b": rl/a includes rl/b, b="": it includes nothing."""
+        """Returns a tree with a header and a target per package; a="b": rl/a includes rl/b, b="": it includes nothing."""
         texts = {}
-        for room, other in includes.items():
-            texts[f"rl/{room}/{room}.h"] = include(f"rl/{other}/{other}.h") if other else ""
-            texts[f"rl/{room}/BUILD.bazel"] = f'cc_library(name = "{room}", hdrs = ["{room}.h"])\n'
+        for package, other in includes.items():
+            texts[f"rl/{package}/{package}.h"] = include(f"rl/{other}/{other}.h") if other else ""
+            texts[f"rl/{package}/BUILD.bazel"] = f'cc_library(name = "{package}", hdrs = ["{package}.h"])\n'
         return texts
 
     def faults(self, texts):
-        return [fault for fault in rules.faults_of_tree(texts) if fault.rule.startswith("room-")]
+        return [fault for fault in rules.faults_of_tree(texts) if fault.rule.startswith("package-")]
 
     def test_packages_do_not_include_each_other_in_a_cycle(self):
         self.assertEqual(self.faults(self.tree(a="b", b="c", c="", d="a")), [])
         (fault,) = self.faults(self.tree(a="b", b="c", c="a", d="a"))
-        self.assertEqual((fault.rule, fault.path, fault.line), ("room-circle", "rl/a/a.h", 1))
+        self.assertEqual((fault.rule, fault.path, fault.line), ("package-cycle", "rl/a/a.h", 1))
         self.assertIn("rl/a -> rl/b -> rl/c -> rl/a", str(fault))
 
     def test_testonly_targets_do_not_count_for_cycles(self):
@@ -433,20 +433,20 @@ class PackageRulesTest(unittest.TestCase):
         self.assertEqual(self.faults(texts), [])
 
     def test_the_tables_of_packages_must_be_up_to_date(self):
-        texts = {path: "# A room.\n" + text if path.endswith("BUILD.bazel") else text
+        texts = {path: "# A package.\n" + text if path.endswith("BUILD.bazel") else text
                  for path, text in self.tree(a="b", b="").items()}
-        texts["ARCHITECTURE.md"] = package_map.written("Rooms\n<!-- rooms: begin -->\n<!-- rooms: end -->\n", texts)
-        self.assertIn("| `rl/a` | A room. | b |", texts["ARCHITECTURE.md"])
+        texts["ARCHITECTURE.md"] = package_map.written("Packages\n<!-- packages: begin -->\n<!-- packages: end -->\n", texts)
+        self.assertIn("| `rl/a` | A package. | b |", texts["ARCHITECTURE.md"])
         self.assertEqual(self.faults(texts), [])
-        texts["rl/b/BUILD.bazel"] = texts["rl/b/BUILD.bazel"].replace("A room.", "Another.")
-        self.assertEqual([fault.rule for fault in self.faults(texts)], ["room-map"])
+        texts["rl/b/BUILD.bazel"] = texts["rl/b/BUILD.bazel"].replace("A package.", "Another.")
+        self.assertEqual([fault.rule for fault in self.faults(texts)], ["package-map"])
         texts["rl/b/BUILD.bazel"] = texts["rl/b/BUILD.bazel"].replace("# Another.\n", "")
-        self.assertEqual([fault.rule for fault in self.faults(texts)], ["room-purpose"])
+        self.assertEqual([fault.rule for fault in self.faults(texts)], ["package-purpose"])
 
     def test_the_picture_of_layers_is_drawn_from_the_dependencies_of_product_targets(self):
         dependencies = {"kernels": ["//core:io"], "models": ["//kernels/rows"], "data": ["//core:io"],
                         "rl": ["//models", "//data"], "pipelines": ["//rl/run:run", "//core:io"]}
-        texts = {f"{layer}/BUILD.bazel": f'# A room.\ncc_library(name = "{layer}", deps = {labels})\n'
+        texts = {f"{layer}/BUILD.bazel": f'# A package.\ncc_library(name = "{layer}", deps = {labels})\n'
                  for layer, labels in dependencies.items()}
         texts["ARCHITECTURE.md"] = package_map.written("", texts)
         words = " ".join(line.split()[0] for line in package_map.picture(texts).splitlines())
@@ -457,16 +457,16 @@ class PackageRulesTest(unittest.TestCase):
         texts["data/BUILD.bazel"] += 'reprise_library(name = "part", deps = ["//core"], test_deps = ["//models"])\n'
         self.assertEqual(self.faults(texts), [])
         texts["data/BUILD.bazel"] += 'reprise_library(name = "more", deps = ["//models"], test_deps = [])\n'
-        self.assertEqual([fault.rule for fault in self.faults(texts)], ["room-map"])
+        self.assertEqual([fault.rule for fault in self.faults(texts)], ["package-map"])
 
     def test_a_room_has_at_most_45_sources(self):
-        def room(size):
+        def package(size):
             names = [f"f{i}.h" for i in range(size)]
             build = 'cc_library(name = "a", hdrs = [' + ", ".join(f'"{name}"' for name in names) + "])\n"
             return {"rl/a/BUILD.bazel": build, **{f"rl/a/{name}": "" for name in names}}
 
-        self.assertEqual(self.faults(room(45)), [])
-        self.assertEqual([fault.rule for fault in self.faults(room(46))], ["room-size"])
+        self.assertEqual(self.faults(package(45)), [])
+        self.assertEqual([fault.rule for fault in self.faults(package(46))], ["package-size"])
 
 
 class ExceptionsTest(unittest.TestCase):

@@ -93,8 +93,8 @@ TEST(InitFromTest, AModelDirectoryIsNamedAsThePathOfTheModel) {
 TEST(InitFromTest, ARunWithoutStepsOfTrainingSaysWhereItsModelIs) {
   const std::string directory = TrainTinyRun({"run.steps=0", "sft.steps=1"}), run = directory + "/run.h5";
   const std::string expected =
-      "the run holds no checkpoint: run.steps is 0, and only steps of training store them; the language model after a "
-      "SFT phase is in model/ of the run's folder";
+      "the run holds no checkpoint: run.steps is 0, and only steps of training store them; the language model after "
+      "an SFT phase is in model/ of the run's folder";
   EXPECT_TRUE(std::filesystem::exists(directory + "/model/config.json"));
   EXPECT_THAT(RunVerb("evaluate", {run}).err, HasSubstr(expected));
   EXPECT_THAT(RunVerb("export", {run, "--output", MakeDirectory() + "/model"}).err, HasSubstr(expected));

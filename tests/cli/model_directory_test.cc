@@ -72,7 +72,7 @@ TEST_F(ModelDirectoryTest, TheEndTokenOfTheTokenizerEndsCompletionsAndLearnedAns
   WriteFile(model_, "config.json", config.dump());
   std::filesystem::remove(model_ + "/generation_config.json");
   const std::string run = TrainTinyRun({"model.path=\"" + model_ + "\"", "sft.steps=1"});
-  const nlohmann::json step = RunForJson("inspect", {run + "/run.h5", "--step", "1", "--phase", "SFT phase"}, 0);
+  const nlohmann::json step = RunForJson("inspect", {run + "/run.h5", "--step", "1", "--phase", "sft"}, 0);
   ASSERT_FALSE(step["completions"].empty());
   for (const nlohmann::json& completion : step["completions"]) EXPECT_EQ(completion["tokens"].back(), 1);  // <eos>
 }

@@ -26,7 +26,7 @@ TEST(InspectTest, ARunIsShownWithItsDigestConfigurationStreamsAndRewards) {
   EXPECT_THAT(result.out, StartsWith("run digest        sha256:" + run["run_digest"].get<std::string>() + "\n"));
   EXPECT_THAT(result.out, HasSubstr("  rollout.num_generations = 2\n"));
   EXPECT_THAT(result.out, HasSubstr("  episodes (version 1): 32 rows"));
-  EXPECT_THAT(result.out, HasSubstr("steps: 0 of SFT phase, 2 of training\n  steps    1-1     mean reward "));
+  EXPECT_THAT(result.out, HasSubstr("steps: 0 of SFT, 2 of training\n  steps    1-1     mean reward "));
   EXPECT_THAT(result.out, ContainsRegex("\nsamples of training step 2\n  \"[a-z]+=?.*\" -> \".*\"  reward "));
   EXPECT_EQ(RunVerb("inspect", {TinyRun()}).out, result.out);
   EXPECT_EQ(run["training_steps"], 2);

@@ -14,7 +14,7 @@
 namespace reprise::testing {
 namespace {
 
-// Updates of small.toml: two of SFT phase, and two in each of three steps.
+// Updates of small.toml: two of SFT, and two in each of three steps.
 constexpr int64_t kUpdates = 2 + 3 * 2;
 
 struct KeyTrial {

@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, OutsideFaultsTest,
                                                  "standard output is for replies alone"}),
                          [](const auto& info) { return info.param.name; });
 
-// Three steps of SFT phase and two of training, before segments of 16 steps are full and without a state.
+// Three steps of SFT and two of training, before segments of 16 steps are full and without a state.
 TEST(OutsideFaultsTest, TheStepsBeforeTheErrorAreStoredReproducedAndResumedFrom) {
   const std::string whole = UniqueTemporaryPath();
   ASSERT_EQ(RunProgramOnRanks({}, {"pipelines/train", kOutsideRun, "--output", whole, "--quiet"}).exit_code, 0);

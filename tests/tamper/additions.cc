@@ -14,7 +14,7 @@ namespace {
 
 using Steps = std::vector<StoredStep>;
 
-// The small run has two steps of SFT phase and three of training.
+// The small run has two steps of SFT and three of training.
 constexpr int64_t kSft = 2;
 constexpr size_t kEdited = kSft + kEditedStep - 1;  // index of the edited step
 

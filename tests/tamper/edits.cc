@@ -149,7 +149,7 @@ Apply Copy(const CopyEdits& edits) {
   return [edits](absl::string_view run_file) { return CopyRun(run_file, edits); };
 }
 
-// small.toml stores a checkpoint after training step kEditedStep, which follows two steps of SFT phase.
+// small.toml stores a checkpoint after training step kEditedStep, which follows two steps of SFT.
 constexpr int64_t kCheckpointStep = 2 + kEditedStep;
 
 // Applies an edit to the edited step only.

@@ -96,7 +96,7 @@ TEST(ForgeryTest, AnEditedOrMissingCheckpointIsFoundAfterItsStep) {
   for (const Edit& edit : CheckpointEdits()) ExpectFoundInBothModes(edit, {.agreed = 2 + kEditedStep});
 }
 
-// The run has as many steps of SFT phase as the small run, so that the same step is edited.
+// The run has as many steps of SFT as the small run, so that the same step is edited.
 TEST(ForgeryTest, EditedRepliesOfAnExternalProcessAreFoundAtTheirFirstEffect) {
   const TrainedRun original = Train(kOutsideRun,
                                     {"sft.steps=2", "environment.max_tool_calls=1", "evaluation.every=1",
