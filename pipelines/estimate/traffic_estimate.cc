@@ -66,7 +66,8 @@ CollectiveCalls CollectivesOfStep(const rl::Config& config, const rl::Choices& c
   CollectiveCalls calls;
   calls.to_all += 2;                                                        // tasks, completions
   calls.to_all += 1 + 2 + 1;                                                // scores, advantages, counts
-  calls.to_all += has_values + plays_for_baselines;                         // old values; the completions of baselines
+  calls.to_all += has_values;                                               // old values
+  calls.to_all += plays_for_baselines ? 1 + 2 : 0;                          // the completions of baselines, and these
   calls.to_all += rl::NeedsDivergence(algorithm);                           // the reference's scores
   calls.to_all += algorithm.kl.schedule == rl::KlSchedule::kFixed ? 0 : 2;  // the divergence that a schedule follows
   calls.to_all += algorithm.entropy.adaptive ? 2 : 0;                       // the entropy that the bonus follows

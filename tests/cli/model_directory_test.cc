@@ -110,7 +110,7 @@ TEST_F(ModelDirectoryTest, TheEndTokenOfTheSpecialTokensMapEndsCompletionsToo) {
   EXPECT_EQ(RunVerb("reproduce", {run + "/run.h5", "--model", model_, "--quiet"}).exit_code, 0);
   EXPECT_EQ(Contents(run + "/model/special_tokens_map.json"), Contents(model_ + "/special_tokens_map.json"));
   EXPECT_EQ(Validate(run + "/model").exit_code, 0);
-  WriteFile(model_, "special_tokens_map.json", R"({"eos_token": "a"})");
+  WriteFile(model_, "special_tokens_map.json", R"({"eos_token": "<eos>"})");
   EXPECT_THAT(RunVerb("reproduce", {run + "/run.h5", "--model", model_}).err,
               HasSubstr("model/special_tokens_map.json is not the run's file: sha256 "));
 }
