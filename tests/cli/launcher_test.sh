@@ -43,7 +43,7 @@ case " $* " in
     ;;
   *' WAITS '*) # for the signal to stop, and takes some time to exit
     trap 'sleep 0.3; exit 75' USR1
-    touch "$CALLS.waits.${OMPI_COMM_WORLD_RANK:-0}"
+    echo $$ >"$CALLS.waits.${OMPI_COMM_WORLD_RANK:-0}"
     while :; do sleep 0.05; done
     ;;
 esac
@@ -95,6 +95,27 @@ export PATH=$work/bin:$PATH CALLS=$work/calls XDG_CACHE_HOME=$work/cache NO_SUCH
 unset LIBTORCH_ROOT REPRISE_NO_APT
 
 failures=0
+# await CONDITION...: waits until the command succeeds. A launcher that never gets there fails the test, which goes on.
+await() {
+  local deadline=$((SECONDS + 60))
+  until "$@"; do
+    if ((SECONDS >= deadline)); then
+      echo "FAIL: 60 s after ${FUNCNAME[1]}: not yet: $*; the launcher said:" && cat "$work/err"
+      failures=$((failures + 1))
+      kill -s KILL -- "-$launched" $(cat "$CALLS".waits.* 2>/dev/null) 2>/dev/null || true
+      return 0
+    fi
+    sleep 0.05
+  done
+}
+ranks_wait() { [[ -e $CALLS.waits.0 && -e $CALLS.waits.1 ]]; }
+launcher_ended() { ! grep -qs '^State:[[:space:]]*[^Z[:space:]]' "/proc/$launched/status"; }
+# await_end: waits for the launcher, and sets $got to its exit code.
+await_end() {
+  await launcher_ended
+  got=0
+  wait "$launched" || got=$?
+}
 # expect CODE CALLS ARG...: checks that ./reprise ARG... exits with CODE after these calls, which may have any order.
 expect() {
   local code=$1 calls=$2 got=0
@@ -124,9 +145,9 @@ expect 65 'train rank alone: --check --ranks-to-start 2 BAD' train BAD --ranks 2
 # A signal to stop reaches the ranks, however a cluster sends it, and the launcher returns their exit code.
 launch() {
   rm -f "$CALLS".waits.*
-  setsid env --default-signal=HUP "$work/root/reprise" "${2:-train}" "$1" --ranks 2 >"$work/out" 2>"$work/err" &
+  setsid env --default-signal=HUP "$work/root/reprise" "${2:-train}" "$1" --ranks 2 >"$work/out" 2>"${ERRORS:-$work/err}" &
   launched=$!
-  until [[ -e $CALLS.waits.0 && -e $CALLS.waits.1 ]]; do sleep 0.05; done
+  await ranks_wait
 }
 # ended_last VERB: checks that no rank is left after the launcher has ended, but for a zombie (Z).
 ended_last() {
@@ -140,33 +161,44 @@ ended_last() {
 for signal in TERM USR1 HUP INT 'TERM --' 'USR1 --' 'HUP --' 'INT --'; do # to the launcher, or (--) to its whole process group
   launch WAITS
   [[ $signal == *-- ]] && kill -s "${signal% --}" -- "-$launched" || kill -s "$signal" "$launched"
-  got=0
-  wait "$launched" || got=$?
+  await_end
   ((got == 75)) || { echo "FAIL: SIG$signal: exit code $got, expected 75" && failures=$((failures + 1)); }
 done
 launch WAITS sweep
 kill -s TERM "$launched"
-got=0
-wait "$launched" || got=$?
+await_end
 ((got == 75)) || { echo "FAIL: sweep: SIGTERM: exit code $got, expected 75" && failures=$((failures + 1)); }
 # A second SIGINT ends the ranks without waiting for them, quietly.
 launch HANGS
 kill -s INT "$launched"
-until grep -q 'press Ctrl-C again to stop at once' "$work/err"; do sleep 0.05; done
+await grep -q 'press Ctrl-C again to stop at once' "$work/err"
 kill -0 "$launched" || { echo "FAIL: one SIGINT ended ranks that had not finished" && failures=$((failures + 1)); }
 kill -s INT "$launched"
-got=0
-wait "$launched" || got=$?
+await_end
 ((got == 130)) || { echo "FAIL: two SIGINT: exit code $got, expected 130" && failures=$((failures + 1)); }
 [[ $(cat "$work/err") == 'reprise: finishing the current step; press Ctrl-C again to stop at once' ]] ||
   { echo "FAIL: two SIGINT printed:" && cat "$work/err" && failures=$((failures + 1)); }
 ended_last train
+# So does one that arrives while the launcher is still answering the first: here it cannot print yet, as its pipe is full.
+mkfifo "$work/full"
+exec {pipe}<>"$work/full"
+dd if=/dev/zero of="$work/full" bs=4096 oflag=nonblock status=none 2>/dev/null || true
+ERRORS=$work/full launch HANGS
+for time in first second; do
+  kill -s INT "$launched"
+  sleep 0.5
+done
+cat "$work/full" >/dev/null &
+emptied=$!
+await_end
+kill "$emptied" && wait "$emptied" || true
+exec {pipe}>&-
+((got == 130)) || { echo "FAIL: SIGINT during the first: exit code $got, expected 130" && failures=$((failures + 1)); }
 # One SIGINT does so for a verb that has no step to finish; other signals as well, and the job may be tried again.
 for end in 'INT 130' 'TERM 75' 'HUP 75'; do
   launch HANGS reproduce
   kill -s "${end% *}" "$launched"
-  got=0
-  wait "$launched" || got=$?
+  await_end
   ((got == ${end#* })) || { echo "FAIL: reproduce, SIG${end% *}: exit code $got" && failures=$((failures + 1)); }
   [[ ! -s $work/err ]] || { echo "FAIL: reproduce, SIG${end% *} printed:" && cat "$work/err" && failures=$((failures + 1)); }
   ended_last reproduce
@@ -178,10 +210,9 @@ interrupt_work() { # SIGNAL SENTENCE ARGUMENT...
   : >"$CALLS"
   WAITS=yes setsid env --default-signal=HUP "$work/root/reprise" "${@:3}" >"$work/out" 2>"$work/err" &
   launched=$!
-  until [[ -e $CALLS.work_waits ]]; do sleep 0.05; done
+  await test -e "$CALLS.work_waits"
   kill -s "${signal% --}" -- "${signal:+$([[ $signal == *-- ]] && echo -)}$launched"
-  got=0
-  wait "$launched" || got=$?
+  await_end
   ((got == 75)) && [[ $(tail -n 1 "$work/err") == "reprise: $sentence" && ! -s $CALLS ]] ||
     { echo "FAIL: $3, SIG$signal at work: exit code $got:" && cat "$work/err" "$CALLS" && failures=$((failures + 1)); }
 }
