@@ -33,6 +33,15 @@ std::string DoubleInterval(const DoubleRange& range) {
 
 using Names = std::vector<absl::string_view>;
 
+template <typename... Types>
+bool IsOneOf(const Target& target) {
+  return (std::holds_alternative<Types>(target) || ...);
+}
+
+bool IsTruth(const Target& target) { return IsOneOf<bool*, Access<bool>>(target); }
+bool IsOptional(const Target& target) { return IsOneOf<std::optional<double>*, std::optional<Interval>*>(target); }
+bool IsNumber(const Target& target) { return IsOneOf<double*, std::optional<double>*, Access<double>>(target); }
+
 // "a", "a or b", "a, b or c", each in quotes.
 std::string OneOf(const Names& names) {
   std::string text;
@@ -45,14 +54,13 @@ std::string OneOf(const Names& names) {
 std::string ExpectedType(const Field& field) {
   const Names* names = std::get_if<Names>(&field.allowed);
   if (names != nullptr) return absl::StrCat(field.several ? "one or more of " : "", OneOf(*names));
-  return field.IsText() ? "text in quotes" : field.TypeText();
+  return field.IsText() && !IsOptional(field.target) ? "text in quotes" : field.TypeText();
 }
 
-absl::Status SetInt(const Field& field, int64_t value, int64_t& target) {
+absl::StatusOr<Value> AcceptInt(const Field& field, int64_t value) {
   const IntRange* range = std::get_if<IntRange>(&field.allowed);
   if (range != nullptr && !range->Contains(value)) return Mismatch(field, absl::StrCat(value), range->Text());
-  target = value;
-  return absl::OkStatus();
+  return Value(value);
 }
 
 // "a whole number", followed by the whole-number spelling of a value that was written otherwise, such as 1e3.
@@ -67,43 +75,110 @@ std::string ExpectedNumber(const Field& field, const Value& value) {
   const std::string* const text = std::get_if<std::string>(&value);
   double number = 0;
   if (text == nullptr || !absl::SimpleAtod(*text, &number) || !std::isfinite(number)) return field.TypeText();
-  if (std::holds_alternative<double*>(field.target)) return absl::StrCat("a number: write ", Literal(number));
+  if (!std::holds_alternative<int64_t*>(field.target)) return absl::StrCat("a number: write ", Literal(number));
   int64_t whole = 0;
   if (absl::SimpleAtoi(*text, &whole)) return absl::StrCat("a whole number: write ", whole);
   return absl::StrCat(field.TypeText(), ", ", field.AllowedText());
 }
 
-absl::Status SetDouble(const Field& field, double value, double& target) {
+absl::StatusOr<Value> AcceptDouble(const Field& field, double value) {
   if (!std::isfinite(value)) return Mismatch(field, Literal(value), "a finite number");
   if (std::fpclassify(value) == FP_SUBNORMAL) {
     return Mismatch(field, Literal(value), "0 or a number of 2.3e-308 or more in magnitude");
   }
   const DoubleRange* range = std::get_if<DoubleRange>(&field.allowed);
-  if (range != nullptr && !range->Contains(value)) return Mismatch(field, Literal(value), range->Text());
-  target = value == 0 ? 0 : value;
-  return absl::OkStatus();
+  if (range != nullptr && !range->Contains(value)) return Mismatch(field, Literal(value), field.AllowedText());
+  return Value(value == 0 ? 0.0 : value);
 }
 
-absl::Status SetEnum(const Field& field, const std::string& value, const EnumTarget& target) {
-  const Names& names = std::get<Names>(field.allowed);
-  const auto name = std::find(names.begin(), names.end(), value);
-  if (name == names.end()) return Mismatch(field, Quoted(value), "");
-  target.set(target.value, static_cast<size_t>(name - names.begin()));
-  return absl::OkStatus();
+absl::StatusOr<Value> AcceptNumber(const Field& field, const Value& value) {
+  if (const int64_t* whole = std::get_if<int64_t>(&value)) return AcceptDouble(field, static_cast<double>(*whole));
+  if (const double* number = std::get_if<double>(&value)) return AcceptDouble(field, *number);
+  return Mismatch(field, Literal(value), ExpectedNumber(field, value));
 }
 
-absl::Status SetString(const Field& field, const std::string& value, std::string& target) {
+absl::StatusOr<Value> AcceptWhole(const Field& field, const Value& value) {
+  if (const int64_t* whole = std::get_if<int64_t>(&value)) return AcceptInt(field, *whole);
+  const double* const other = std::get_if<double>(&value);
+  return Mismatch(field, Literal(value), other ? ExpectedWhole(field, *other) : ExpectedNumber(field, value));
+}
+
+// The numbers of "-5 5", or nullopt.
+std::optional<Interval> ParseInterval(absl::string_view text) {
+  const Names words = absl::StrSplit(text, ' ', absl::SkipEmpty());
+  Interval interval;
+  const bool is_one = words.size() == 2 && absl::SimpleAtod(words[0], &interval.first) &&
+                      absl::SimpleAtod(words[1], &interval.second) && std::isfinite(interval.first) &&
+                      std::isfinite(interval.second) && interval.first <= interval.second;
+  return is_one ? std::optional(interval) : std::nullopt;
+}
+
+std::string IntervalText(const Interval& interval) {
+  return absl::StrCat(Bound(interval.first), " ", Bound(interval.second));
+}
+
+absl::StatusOr<Value> AcceptInterval(const Field& field, const std::string& text) {
+  const std::optional<Interval> interval = ParseInterval(text);
+  if (!interval.has_value()) return Mismatch(field, Quoted(text), "");
+  return Value(IntervalText(*interval));
+}
+
+absl::StatusOr<Value> AcceptText(const Field& field, const std::string& text) {
   const Names* names = std::get_if<Names>(&field.allowed);
   const auto is_known = [names](absl::string_view word) {
     return std::find(names->begin(), names->end(), word) != names->end();
   };
   if (names != nullptr) {
-    const Names words = field.several ? Names(absl::StrSplit(value, ' ')) : Names{value};
-    if (!std::all_of(words.begin(), words.end(), is_known)) return Mismatch(field, Quoted(value), "");
+    const Names words = field.several ? Names(absl::StrSplit(text, ' ')) : Names{text};
+    if (!std::all_of(words.begin(), words.end(), is_known)) return Mismatch(field, Quoted(text), "");
   }
-  target = value;
-  return absl::OkStatus();
+  return Value(text);
 }
+
+// Reads and writes what a target leads to.
+struct Reader {
+  const Field& field;
+
+  Value operator()(const bool* from) const { return *from; }
+  Value operator()(const int64_t* from) const { return *from; }
+  Value operator()(const double* from) const { return *from; }
+  Value operator()(const std::string* from) const { return *from; }
+  Value operator()(const std::optional<double>* from) const { return *from ? Value(**from) : std::string(kNone); }
+  Value operator()(const std::optional<Interval>* from) const {
+    return *from ? IntervalText(**from) : std::string(kNone);
+  }
+  Value operator()(const Access<size_t>& from) const {
+    return std::string(std::get<Names>(field.allowed)[from.get(from.owner)]);
+  }
+  template <typename T>
+  Value operator()(const Access<T>& from) const {
+    return from.get(from.owner);
+  }
+};
+
+struct Writer {
+  const Field& field;
+  const Value& value;  // that Accept returned
+
+  template <typename T>
+  void operator()(T* to) const {
+    *to = std::get<T>(value);
+  }
+  void operator()(std::optional<double>* to) const {
+    const double* const number = std::get_if<double>(&value);
+    *to = number != nullptr ? std::optional(*number) : std::nullopt;
+  }
+  void operator()(std::optional<Interval>* to) const { *to = ParseInterval(std::get<std::string>(value)); }
+  void operator()(const Access<size_t>& to) const {
+    const Names& names = std::get<Names>(field.allowed);
+    const auto name = std::find(names.begin(), names.end(), std::get<std::string>(value));
+    to.set(to.owner, static_cast<size_t>(name - names.begin()));
+  }
+  template <typename T>
+  void operator()(const Access<T>& to) const {
+    to.set(to.owner, std::get<T>(value));
+  }
+};
 
 }  // namespace
 
@@ -138,19 +213,9 @@ absl::Status Mismatch(const Field& field, absl::string_view found, absl::string_
 
 std::string Field::Name() const { return absl::StrCat(section, ".", key); }
 
-Value Field::Get() const {
-  if (const EnumTarget* choice = std::get_if<EnumTarget>(&target)) {
-    return std::string(std::get<Names>(allowed)[choice->get(choice->value)]);
-  }
-  if (bool* const* truth = std::get_if<bool*>(&target)) return **truth;
-  if (int64_t* const* whole = std::get_if<int64_t*>(&target)) return **whole;
-  if (double* const* number = std::get_if<double*>(&target)) return **number;
-  return *std::get<std::string*>(target);
-}
+Value Field::Get() const { return std::visit(Reader{*this}, target); }
 
-bool Field::IsText() const {
-  return std::holds_alternative<std::string*>(target) || std::holds_alternative<EnumTarget>(target);
-}
+bool Field::IsText() const { return IsOneOf<std::string*, std::optional<Interval>*, Access<size_t>>(target); }
 
 bool Field::IsInScope() const {
   return std::all_of(conditions.begin(), conditions.end(),
@@ -164,40 +229,39 @@ const Condition* Field::FirstUnmet() const {
   return nullptr;
 }
 
+absl::StatusOr<Value> Field::Accept(const Value& value) const {
+  const std::string* const text = std::get_if<std::string>(&value);
+  if (IsOptional(target) && text != nullptr && *text == kNone) return value;
+  if (IsNumber(target)) return AcceptNumber(*this, value);
+  if (std::holds_alternative<int64_t*>(target)) return AcceptWhole(*this, value);
+  if (IsTruth(target) ? !std::holds_alternative<bool>(value) : text == nullptr) {
+    return Mismatch(*this, Literal(value), "");
+  }
+  if (IsTruth(target)) return value;
+  return IsOptional(target) ? AcceptInterval(*this, *text) : AcceptText(*this, *text);
+}
+
+void Field::Put(const Value& value) const { std::visit(Writer{*this, value}, target); }
+
 absl::Status Field::Set(const Value& value) const {
-  if (bool* const* truth = std::get_if<bool*>(&target)) {
-    if (!std::holds_alternative<bool>(value)) return Mismatch(*this, Literal(value), "");
-    **truth = std::get<bool>(value);
-    return absl::OkStatus();
-  }
-  const int64_t* const whole_value = std::get_if<int64_t>(&value);
-  if (int64_t* const* whole = std::get_if<int64_t*>(&target)) {
-    if (whole_value != nullptr) return SetInt(*this, *whole_value, **whole);
-    const double* const other = std::get_if<double>(&value);
-    return Mismatch(*this, Literal(value), other ? ExpectedWhole(*this, *other) : ExpectedNumber(*this, value));
-  }
-  if (double* const* number = std::get_if<double*>(&target)) {
-    if (whole_value != nullptr) return SetDouble(*this, static_cast<double>(*whole_value), **number);
-    const double* const number_value = std::get_if<double>(&value);
-    return number_value ? SetDouble(*this, *number_value, **number)
-                        : Mismatch(*this, Literal(value), ExpectedNumber(*this, value));
-  }
-  const std::string* const text_value = std::get_if<std::string>(&value);
-  if (text_value == nullptr) return Mismatch(*this, Literal(value), "");
-  if (const EnumTarget* choice = std::get_if<EnumTarget>(&target)) return SetEnum(*this, *text_value, *choice);
-  return SetString(*this, *text_value, *std::get<std::string*>(target));
+  const absl::StatusOr<Value> accepted = Accept(value);
+  if (accepted.ok()) Put(*accepted);
+  return accepted.status();
 }
 
 std::string Field::TypeText() const {
-  if (std::holds_alternative<bool*>(target)) return "true or false";
+  if (IsTruth(target)) return "true or false";
   if (std::holds_alternative<int64_t*>(target)) return "a whole number";
-  if (std::holds_alternative<double*>(target)) return "a number";
+  const absl::string_view or_none = IsOptional(target) ? " or \"none\"" : "";
+  if (IsNumber(target)) return absl::StrCat("a number", or_none);
+  if (IsOptional(target)) return absl::StrCat("two numbers, the lower one first, as \"-5 5\",", or_none);
   return !std::holds_alternative<Names>(allowed) ? "text" : several ? "names" : "a name";
 }
 
 std::string Field::AllowedText() const {
   if (const IntRange* range = std::get_if<IntRange>(&allowed)) return range->Text();
-  if (const DoubleRange* range = std::get_if<DoubleRange>(&allowed)) return range->Text();
+  const DoubleRange* const range = std::get_if<DoubleRange>(&allowed);
+  if (range != nullptr) return absl::StrCat(range->Text(), IsOptional(target) ? ", or \"none\"" : "");
   if (const Names* names = std::get_if<Names>(&allowed)) return OneOf(*names);
   return "";
 }

@@ -9,10 +9,13 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/config/literal.h"
 
@@ -53,23 +56,41 @@ inline IntRange PowersOfTwo(int64_t low, int64_t high) { return {low, high, /*on
 // Semantic keys define the result and are part of a run's identity; execution keys must not change a bit of it.
 enum class Kind { kSemantic, kExecution };
 
-// A value of an enumeration whose enumerators are 0, 1, ...
-struct EnumTarget {
-  void* value;
-  size_t (*get)(const void* value);
-  void (*set)(void* value, size_t index);
+// A value that functions read and write: an enumeration, as the index of its enumerator, or a value that moves others.
+template <typename T>
+struct Access {
+  void* owner;
+  T (*get)(const void* owner);
+  void (*set)(void* owner, T value);
 };
 
+// Access to an enumeration, whose enumerators are 0, 1, ..., or to a truth value that names say: 0 for false.
 template <typename Enum>
-EnumTarget TargetOf(Enum& value) {
+Access<size_t> IndexOf(Enum& value) {
   return {&value, [](const void* from) { return static_cast<size_t>(*static_cast<const Enum*>(from)); },
           [](void* to, size_t index) { *static_cast<Enum*>(to) = static_cast<Enum>(index); }};
 }
 
-using Target = std::variant<bool*, int64_t*, double*, std::string*, EnumTarget>;
+// Access by `T get(const Owner&)` and `void set(T, Owner*)`; of an enumeration T as above.
+template <auto get, auto set, typename Owner>
+auto Through(Owner& owner) {
+  using T = decltype(get(owner));
+  using Value = std::conditional_t<std::is_enum_v<T>, size_t, T>;
+  return Access<Value>{&owner, [](const void* from) { return static_cast<Value>(get(*static_cast<const Owner*>(from))); },
+                       [](void* to, Value value) { set(static_cast<T>(value), static_cast<Owner*>(to)); }};
+}
+
+// The least and the greatest value, written as "-5 5".
+using Interval = std::pair<double, double>;
+
+using Target = std::variant<bool*, int64_t*, double*, std::string*, std::optional<double>*, std::optional<Interval>*,
+                            Access<bool>, Access<double>, Access<size_t>>;
 // Ranges for numbers, the list of names for text that is one of a few and for an enumeration, whose enumerators they
 // name in order; monostate allows every value of the type.
 using Allowed = std::variant<std::monostate, IntRange, DoubleRange, std::vector<absl::string_view>>;
+
+// How a number or an interval that may be absent is written where it is.
+inline constexpr absl::string_view kNone = "none";
 
 // Whether anything reads a key, which depends on the values of other keys.
 struct Condition {
@@ -88,16 +109,20 @@ struct Field {
   std::vector<Condition> conditions = {};  // all must hold for the key to have a reader
 
   std::string Name() const;  // "rollout.temperature"
-  Value Get() const;         // of an enumeration: its name
-  bool IsText() const;       // whether the value is written in quotes
+  Value Get() const;         // of an enumeration its name, of what is absent "none"
+  bool IsText() const;       // whether every value is written in quotes
   bool IsInScope() const;    // whether every scope holds
 
   // The first condition that does not hold, or nullptr: something reads the key.
   const Condition* FirstUnmet() const;
 
-  // Stores `value`; a whole number is accepted where a number is expected, and -0 becomes 0 so that equal values are
-  // hashed equally. InvalidArgument when the type or the range is wrong, the target untouched:
+  // Returns the value as it would be stored: a whole number is accepted where a number is expected, and -0 becomes 0 so
+  // that equal values are hashed equally. InvalidArgument when the type or the range is wrong:
   // `rollout.temperature is "hot"; expected a number`, `rollout.num_generations is 1; expected 2 to 65536`.
+  absl::StatusOr<Value> Accept(const Value& value) const;
+  // Stores a value that Accept returned.
+  void Put(const Value& value) const;
+  // Both; the target is untouched when the value is wrong.
   absl::Status Set(const Value& value) const;
 
   std::string TypeText() const;     // "true or false", "a whole number", "a number", "text", "a name", "names"

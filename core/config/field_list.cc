@@ -54,6 +54,29 @@ FieldList& FieldList::Double(absl::string_view key, double& value, const DoubleR
   return Add(key, &value, range, doc);
 }
 
+FieldList& FieldList::Double(absl::string_view key, std::optional<double>& value, const DoubleRange& range,
+                             absl::string_view doc) {
+  return Add(key, &value, range, doc);
+}
+
+FieldList& FieldList::Range(absl::string_view key, std::optional<Interval>& value, absl::string_view doc) {
+  return Add(key, &value, std::monostate(), doc);
+}
+
+FieldList& FieldList::Bool(absl::string_view key, const Access<bool>& value, absl::string_view doc) {
+  return Add(key, value, std::monostate(), doc);
+}
+
+FieldList& FieldList::Double(absl::string_view key, const Access<double>& value, const DoubleRange& range,
+                             absl::string_view doc) {
+  return Add(key, value, range, doc);
+}
+
+FieldList& FieldList::Name(absl::string_view key, const Access<size_t>& value, std::vector<absl::string_view> names,
+                           absl::string_view doc) {
+  return Add(key, value, std::move(names), doc);
+}
+
 FieldList& FieldList::String(absl::string_view key, std::string& value, absl::string_view doc) {
   return Add(key, &value, std::monostate(), doc);
 }

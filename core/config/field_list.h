@@ -19,6 +19,7 @@
 // The list points into the struct, which must outlive it and stay where it is. All texts must be string literals.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -49,16 +50,26 @@ class FieldList {
   FieldList& Bool(absl::string_view key, bool& value, absl::string_view doc);
   FieldList& Int(absl::string_view key, int64_t& value, const IntRange& range, absl::string_view doc);
   FieldList& Double(absl::string_view key, double& value, const DoubleRange& range, absl::string_view doc);
+  // A number, or an interval, that may be absent: "none".
+  FieldList& Double(absl::string_view key, std::optional<double>& value, const DoubleRange& range,
+                    absl::string_view doc);
+  FieldList& Range(absl::string_view key, std::optional<Interval>& value, absl::string_view doc);
+  // Values that functions read and write (Through): setting one may set others, which must be listed later.
+  FieldList& Bool(absl::string_view key, const Access<bool>& value, absl::string_view doc);
+  FieldList& Double(absl::string_view key, const Access<double>& value, const DoubleRange& range,
+                    absl::string_view doc);
+  FieldList& Name(absl::string_view key, const Access<size_t>& value, std::vector<absl::string_view> names,
+                  absl::string_view doc);
   FieldList& String(absl::string_view key, std::string& value, absl::string_view doc);
   // Text that is one of `names`.
   FieldList& Name(absl::string_view key, std::string& value, std::vector<absl::string_view> names,
                   absl::string_view doc);
 
-  // The same for an enumeration, whose enumerators 0, 1, ... are named in order.
+  // The same for an enumeration, whose enumerators 0, 1, ... are named in order, or a truth value, false first.
   template <typename Enum>
-    requires std::is_enum_v<Enum>
+    requires(std::is_enum_v<Enum> || std::is_same_v<Enum, bool>)
   FieldList& Name(absl::string_view key, Enum& value, std::vector<absl::string_view> names, absl::string_view doc) {
-    return Add(key, TargetOf(value), std::move(names), doc);
+    return Add(key, IndexOf(value), std::move(names), doc);
   }
 
   // Text that is one or more of `names`, separated by single spaces.

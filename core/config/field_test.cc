@@ -1,7 +1,10 @@
 #include "core/config/field.h"
 
 #include <limits>
+#include <optional>
+#include <string>
 
+#include "core/config/field_list.h"
 #include "gtest/gtest.h"
 
 namespace reprise::config {
@@ -60,6 +63,49 @@ TEST(DoubleRangeTest, ReadsAsEnglish) {
   EXPECT_EQ((DoubleRange{.low = 0, .high = 1, .without_low = true}.Text()), "more than 0, at most 1");
   EXPECT_EQ((DoubleRange{.high = 0.5}.Text()), "at most 0.5");
   EXPECT_EQ(DoubleRange{}.Text(), "any number");
+}
+
+// Lists one key of each kind of value that may be absent.
+struct Absent {
+  std::optional<double> delta;
+  std::optional<Interval> range = Interval(-1, 1);
+};
+
+FieldList ListAbsent(Absent& absent) {
+  FieldList list;
+  list.Section("s", Kind::kSemantic, "A section.");
+  list.Double("delta", absent.delta, {.low = 1, .without_low = true}, "A number.");
+  list.Range("range", absent.range, "An interval.");
+  return list;
+}
+
+TEST(FieldTest, ANumberMayBeAbsent) {
+  Absent absent;
+  const FieldList list = ListAbsent(absent);
+  const Field& delta = *list.Find("s", "delta");
+  EXPECT_EQ(delta.Get(), Value(std::string("none")));
+  ASSERT_EQ(delta.Set(int64_t{2}), absl::OkStatus());
+  EXPECT_EQ(absent.delta, 2.0);
+  EXPECT_EQ(delta.Get(), Value(2.0));
+  ASSERT_EQ(delta.Set(std::string("none")), absl::OkStatus());
+  EXPECT_EQ(absent.delta, std::nullopt);
+  EXPECT_EQ(delta.Set(1.0).message(), "s.delta is 1.0; expected more than 1, or \"none\"");
+  EXPECT_EQ(delta.Set(std::string("no")).message(), "s.delta is \"no\"; expected a number or \"none\"");
+}
+
+TEST(FieldTest, AnIntervalIsTwoNumbersInOrderOrAbsent) {
+  Absent absent;
+  const FieldList list = ListAbsent(absent);
+  const Field& range = *list.Find("s", "range");
+  ASSERT_EQ(range.Set(std::string("-5  2.5")), absl::OkStatus());
+  EXPECT_EQ(absent.range, Interval(-5, 2.5));
+  EXPECT_EQ(range.Get(), Value(std::string("-5 2.5")));
+  for (const std::string wrong : {"5 -5", "1", "1 2 3", "a b", "1 inf", ""}) {
+    EXPECT_EQ(range.Set(wrong).message(),
+              "s.range is " + Quoted(wrong) + "; expected two numbers, the lower one first, as \"-5 5\", or \"none\"");
+  }
+  ASSERT_EQ(range.Set(std::string("none")), absl::OkStatus());
+  EXPECT_EQ(absent.range, std::nullopt);
 }
 
 }  // namespace

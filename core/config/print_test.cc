@@ -122,7 +122,7 @@ RC_GTEST_PROP(PrintTest, IsReadBackAsTheSameValues, ()) {
     origins[name] = *AnyAscii();
   }
   const std::string text = PrintWithOrigins(FieldsOf(printed), origins);
-  const absl::Status status = ApplyFile(text, "printed.toml", FieldsOf(read), origins);
+  const absl::Status status = Resolve(text, "printed.toml", {}, FieldsOf(read), origins);
   RC_ASSERT(status.ToString() == "OK");
   RC_ASSERT(read == printed);
 }
@@ -131,7 +131,7 @@ RC_GTEST_PROP(CanonicalTextTest, IsReadBackAsItself, ()) {
   Example printed = AnyExample(), read;
   Origins origins;
   const std::string text = CanonicalText(FieldsOf(printed));
-  const absl::Status status = ApplyFile(text, "canonical", FieldsOf(read), origins);
+  const absl::Status status = Resolve(text, "canonical", {}, FieldsOf(read), origins);
   RC_ASSERT(status.ToString() == "OK");
   RC_ASSERT(CanonicalText(FieldsOf(read)) == text);
 }
@@ -145,7 +145,7 @@ RC_GTEST_PROP(ResolveTest, SurvivesMutationsOfAValidFile, ()) {
     const auto length = *rc::gen::inRange<size_t>(0, 4);
     text.replace(at, length, *rc::gen::element<std::string>("", "=", ".", "\"", "[", "]", "\n", "9", "\xff", "e", "#"));
   }
-  const absl::Status status = ApplyFile(text, "mutated.toml", FieldsOf(read), origins);
+  const absl::Status status = Resolve(text, "mutated.toml", {}, FieldsOf(read), origins);
   RC_ASSERT(status.ok() || status.code() == absl::StatusCode::kInvalidArgument);
   // Every accepted value is within its range.
   if (status.ok()) {

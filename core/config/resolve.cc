@@ -14,7 +14,7 @@
 namespace reprise::config {
 namespace {
 
-absl::Status Store(const std::variant<Value, NotScalar>& value, const Field& field) {
+absl::StatusOr<Value> Accept(const std::variant<Value, NotScalar>& value, const Field& field) {
   const NotScalar* const other = std::get_if<NotScalar>(&value);
   const bool is_text = field.IsText();
   if (other != nullptr && is_text && !field.several && std::holds_alternative<std::monostate>(field.allowed)) {
@@ -25,7 +25,7 @@ absl::Status Store(const std::variant<Value, NotScalar>& value, const Field& fie
                     absl::StrCat("one text in quotes, with spaces between several of ", field.AllowedText()));
   }
   if (other != nullptr) return Mismatch(field, other->what, "");
-  return field.Set(std::get<Value>(value));
+  return field.Accept(std::get<Value>(value));
 }
 
 // The message for an entry that is outside every section.
@@ -36,25 +36,6 @@ std::string OutsideSections(const TomlEntry& entry, const FieldList& fields) {
   const std::string meant = fields.NamesOfKey(entry.key);
   return absl::StrCat("key ", entry.key, " is outside every section",
                       meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?"));
-}
-
-absl::Status ApplyEntry(const TomlEntry& entry, absl::string_view file_name, const FieldList& fields,
-                        Origins& origins) {
-  if (entry.what == TomlEntry::What::kOutside) {
-    return ErrorAt(file_name, entry.place, OutsideSections(entry, fields));
-  }
-  if (!fields.HasSection(entry.section)) {
-    return ErrorAt(file_name, entry.place, fields.UnknownSection(entry.section).message());
-  }
-  if (entry.what == TomlEntry::What::kSection) return absl::OkStatus();
-  const Field* field = fields.Find(entry.section, entry.key);
-  if (field == nullptr) {
-    return ErrorAt(file_name, entry.place, fields.UnknownKey(entry.section, entry.key).message());
-  }
-  const absl::Status stored = Store(entry.value, *field);
-  if (!stored.ok()) return ErrorAt(file_name, entry.value_place, stored.message());
-  origins[field->Name()] = absl::StrCat(file_name, ":", entry.place.line);
-  return absl::OkStatus();
 }
 
 // A value that is neither a number nor a boolean is read as text, so that Field::Set reports the expected type.
@@ -69,22 +50,6 @@ absl::StatusOr<std::variant<Value, NotScalar>> OverrideValue(absl::string_view t
   absl::StatusOr<std::variant<Value, NotScalar>> value = ReadTomlValue(Quoted(text));
   if (!value.ok()) return absl::InvalidArgumentError("the value is not UTF-8 text of at most 1 MiB");
   return value;
-}
-
-absl::Status Override(absl::string_view argument, const FieldList& fields, Origins& origins) {
-  const size_t equals = argument.find('=');
-  if (equals == absl::string_view::npos) return absl::InvalidArgumentError("expected section.key=value");
-  const absl::string_view name = absl::StripAsciiWhitespace(argument.substr(0, equals));
-  const absl::string_view text = absl::StripAsciiWhitespace(argument.substr(equals + 1));
-  ASSIGN_OR_RETURN(const Field* field, FindByName(name, fields));
-  if (text.empty()) {  // perhaps of a shell's variable that is not set
-    return absl::InvalidArgumentError(absl::StrCat("the value is empty: --unset ", name, " restores the default",
-                                                   field->IsText() ? ", \"\" in quotes is an empty text" : ""));
-  }
-  ASSIGN_OR_RETURN(const auto value, OverrideValue(text, *field));
-  RETURN_IF_ERROR(Store(value, *field));
-  origins[field->Name()] = std::string(kFromOverride);
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -112,30 +77,78 @@ absl::StatusOr<const Field*> FindByName(absl::string_view name, const FieldList&
   return field;
 }
 
-absl::Status ApplyFile(absl::string_view text, absl::string_view file_name, const FieldList& fields, Origins& origins) {
-  ASSIGN_OR_RETURN(const std::vector<TomlEntry> entries, ReadToml(text, file_name));
-  for (const TomlEntry& entry : entries) RETURN_IF_ERROR(ApplyEntry(entry, file_name, fields, origins));
+absl::Status Settings::AddEntry(const TomlEntry& entry, absl::string_view file_name) {
+  if (entry.what == TomlEntry::What::kOutside) {
+    return ErrorAt(file_name, entry.place, OutsideSections(entry, fields_));
+  }
+  if (!fields_.HasSection(entry.section)) {
+    return ErrorAt(file_name, entry.place, fields_.UnknownSection(entry.section).message());
+  }
+  if (entry.what == TomlEntry::What::kSection) return absl::OkStatus();
+  const Field* field = fields_.Find(entry.section, entry.key);
+  if (field == nullptr) {
+    return ErrorAt(file_name, entry.place, fields_.UnknownKey(entry.section, entry.key).message());
+  }
+  absl::StatusOr<Value> value = Accept(entry.value, *field);
+  if (!value.ok()) return ErrorAt(file_name, entry.value_place, value.status().message());
+  settings_[field] = {*std::move(value), absl::StrCat(file_name, ":", entry.place.line)};
   return absl::OkStatus();
 }
 
+absl::Status Settings::AddFile(absl::string_view text, absl::string_view file_name) {
+  ASSIGN_OR_RETURN(const std::vector<TomlEntry> entries, ReadToml(text, file_name));
+  for (const TomlEntry& entry : entries) RETURN_IF_ERROR(AddEntry(entry, file_name));
+  return absl::OkStatus();
+}
+
+absl::Status Settings::Remove(const std::string& name) {
+  const absl::StatusOr<const Field*> field = FindByName(name, fields_);
+  if (!field.ok()) return WithContext(field.status(), absl::StrCat("--unset ", name));
+  settings_.erase(*field);
+  return absl::OkStatus();
+}
+
+absl::Status Settings::Override(absl::string_view argument) {
+  const size_t equals = argument.find('=');
+  if (equals == absl::string_view::npos) return absl::InvalidArgumentError("expected section.key=value");
+  const absl::string_view name = absl::StripAsciiWhitespace(argument.substr(0, equals));
+  const absl::string_view text = absl::StripAsciiWhitespace(argument.substr(equals + 1));
+  ASSIGN_OR_RETURN(const Field* field, FindByName(name, fields_));
+  if (text.empty()) {  // perhaps of a shell's variable that is not set
+    return absl::InvalidArgumentError(absl::StrCat("the value is empty: --unset ", name, " restores the default",
+                                                   field->IsText() ? ", \"\" in quotes is an empty text" : ""));
+  }
+  ASSIGN_OR_RETURN(const auto value, OverrideValue(text, *field));
+  ASSIGN_OR_RETURN(Value accepted, Accept(value, *field));
+  settings_[field] = {std::move(accepted), std::string(kFromOverride)};
+  return absl::OkStatus();
+}
+
+absl::Status Settings::AddOverride(absl::string_view argument) {
+  return WithContext(Override(argument), absl::StrCat("--set ", argument));
+}
+
+void Settings::Store(Origins& origins) const {
+  for (const auto& [field, setting] : settings_) {
+    field->Put(setting.value);
+    origins[field->Name()] = setting.origin;
+  }
+}
+
 absl::Status ApplyOverride(absl::string_view argument, const FieldList& fields, Origins& origins) {
-  return WithContext(Override(argument, fields, origins), absl::StrCat("--set ", argument));
+  Settings settings(fields);
+  RETURN_IF_ERROR(settings.AddOverride(argument));
+  settings.Store(origins);
+  return absl::OkStatus();
 }
 
 absl::Status Resolve(absl::string_view text, absl::string_view file_name, absl::Span<const std::string> overrides,
                      const FieldList& fields, Origins& origins, absl::Span<const std::string> unset) {
-  std::vector<std::pair<const Field*, Value>> defaults;
-  for (const std::string& name : unset) {
-    const absl::StatusOr<const Field*> field = FindByName(name, fields);
-    if (!field.ok()) return WithContext(field.status(), absl::StrCat("--unset ", name));
-    defaults.emplace_back(*field, (*field)->Get());
-  }
-  RETURN_IF_ERROR(ApplyFile(text, file_name, fields, origins));
-  for (const auto& [field, value] : defaults) {
-    RETURN_IF_ERROR(field->Set(value));
-    origins.erase(field->Name());
-  }
-  for (const std::string& argument : overrides) RETURN_IF_ERROR(ApplyOverride(argument, fields, origins));
+  Settings settings(fields);
+  RETURN_IF_ERROR(settings.AddFile(text, file_name));
+  for (const std::string& name : unset) RETURN_IF_ERROR(settings.Remove(name));
+  for (const std::string& argument : overrides) RETURN_IF_ERROR(settings.AddOverride(argument));
+  settings.Store(origins);
   return absl::OkStatus();
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/config/field_list.h"
+#include "core/config/toml_reader.h"
 
 namespace reprise::config {
 
@@ -22,23 +23,52 @@ using Origins = std::map<std::string, std::string>;
 // The origin of a value that the command line gives.
 inline constexpr absl::string_view kFromOverride = "--set";
 
-// Stores the values of the TOML text in the fields. `file_name` is only for messages and origins. All errors are
-// InvalidArgument, name the first place that is wrong, and leave the fields in an unspecified state:
-//   grpo.toml:12:1: unknown key rollout.num_generation; did you mean rollout.num_generations?
-//   grpo.toml:7:15: rollout.temperature is "hot"; expected a number
-//   grpo.toml:3:2: unknown section rollut; did you mean rollout?
-absl::Status ApplyFile(absl::string_view text, absl::string_view file_name, const FieldList& fields, Origins& origins);
+// What a file and a command line say, checked but not stored: a key may set others that are listed after it, as a preset
+// does, so the values are stored together in the order of listing, in whatever order they were given.
+class Settings {
+ public:
+  // `fields` must outlive this.
+  explicit Settings(const FieldList& fields) : fields_(fields) {}
 
-// Stores one --set argument, `section.key=value`. The value is written as in TOML, but strings may omit their quotes,
-// if they are not empty: data.task=sort. Errors are InvalidArgument and start with `--set <argument>: `.
+  // Adds the values of the TOML text. `file_name` is only for messages and origins. All errors are InvalidArgument and
+  // name the first place that is wrong:
+  //   grpo.toml:12:1: unknown key rollout.num_generation; did you mean rollout.num_generations?
+  //   grpo.toml:7:15: rollout.temperature is "hot"; expected a number
+  //   grpo.toml:3:2: unknown section rollut; did you mean rollout?
+  absl::Status AddFile(absl::string_view text, absl::string_view file_name);
+
+  // Removes the value of the key; errors are InvalidArgument and start with `--unset <name>: `.
+  absl::Status Remove(const std::string& name);
+
+  // Adds one --set argument, `section.key=value`. The value is written as in TOML, but strings may omit their quotes,
+  // if they are not empty: data.task=sort. Errors are InvalidArgument and start with `--set <argument>: `.
+  absl::Status AddOverride(absl::string_view argument);
+
+  // Stores all values in the fields, and adds their origins.
+  void Store(Origins& origins) const;
+
+ private:
+  struct Setting {
+    Value value;
+    std::string origin;
+  };
+
+  absl::Status AddEntry(const TomlEntry& entry, absl::string_view file_name);
+  absl::Status Override(absl::string_view argument);
+
+  const FieldList& fields_;
+  std::map<const Field*, Setting> settings_;  // the fields are of one array: in the order of listing
+};
+
+// Stores one --set argument in the fields. Errors as above.
 absl::Status ApplyOverride(absl::string_view argument, const FieldList& fields, Origins& origins);
 
 // Returns the field of a name like "rollout.temperature"; InvalidArgument, with the nearest known names, if none
 // exists.
 absl::StatusOr<const Field*> FindByName(absl::string_view name, const FieldList& fields);
 
-// Applies the file, then the overrides in order. The fields must hold their defaults; those named by `unset` are reset
-// to them after the file. Errors are InvalidArgument; those of `unset` start with `--unset <name>: `.
+// Stores the file's values, without those named by `unset`, and the overrides. The fields must hold their defaults. Errors
+// as above; the fields are then untouched.
 absl::Status Resolve(absl::string_view text, absl::string_view file_name, absl::Span<const std::string> overrides,
                      const FieldList& fields, Origins& origins, absl::Span<const std::string> unset = {});
 

@@ -13,7 +13,7 @@ using ::testing::StartsWith;
 std::string FileError(absl::string_view text) {
   Example example;
   Origins origins;
-  const absl::Status status = ApplyFile(text, "grpo.toml", FieldsOf(example), origins);
+  const absl::Status status = Resolve(text, "grpo.toml", {}, FieldsOf(example), origins);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   return std::string(status.message());
 }
@@ -58,7 +58,7 @@ TEST(ResolveTest, UnsetKeysIgnoreTheirValuesInTheFile) {
                "--unset rollout.temprature: unknown key rollout.temprature; did you mean rollout.temperature?"));
 }
 
-TEST(ApplyFileTest, NamesUnknownKeysAndSectionsAndTheNearestKnownOnes) {
+TEST(ResolveTest, NamesUnknownKeysAndSectionsAndTheNearestKnownOnes) {
   EXPECT_EQ(FileError("[rollout]\nnum_generation = 4\n"),
             "grpo.toml:2:1: unknown key rollout.num_generation; did you mean rollout.num_generations?");
   EXPECT_EQ(FileError("\n[rollut]\n"), "grpo.toml:2:2: unknown section rollut; did you mean rollout?");
@@ -67,7 +67,7 @@ TEST(ApplyFileTest, NamesUnknownKeysAndSectionsAndTheNearestKnownOnes) {
   EXPECT_EQ(FileError("[rollout.inner]\n"), "grpo.toml:1:10: unknown key rollout.inner");
 }
 
-TEST(ApplyFileTest, RefusesKeysOutsideSections) {
+TEST(ResolveTest, RefusesKeysOutsideSections) {
   EXPECT_EQ(FileError("threads = 1\n"),
             "grpo.toml:1:1: key threads is outside every section; did you mean execution.threads?");
   EXPECT_EQ(FileError("zzz = 1\n"), "grpo.toml:1:1: key zzz is outside every section");
@@ -76,7 +76,7 @@ TEST(ApplyFileTest, RefusesKeysOutsideSections) {
   EXPECT_THAT(FileError("[[rollout]]\n"), StartsWith("grpo.toml:1:3: rollout is a section"));
 }
 
-TEST(ApplyFileTest, PointsAtTheValueThatIsWrong) {
+TEST(ResolveTest, PointsAtTheValueThatIsWrong) {
   EXPECT_EQ(FileError("[rollout]\ntemperature = \"hot\"\n"),
             "grpo.toml:2:15: rollout.temperature is \"hot\"; expected a number");
   EXPECT_EQ(FileError("[rollout]\nnum_generations = 1\n"),
@@ -87,8 +87,47 @@ TEST(ApplyFileTest, PointsAtTheValueThatIsWrong) {
             "grpo.toml:2:15: rollout.temperature is nan; expected a finite number");
 }
 
-TEST(ApplyFileTest, ReportsTheFirstPlaceThatIsWrong) {
+TEST(ResolveTest, ReportsTheFirstPlaceThatIsWrong) {
   EXPECT_THAT(FileError("[rollout]\nzebra = 1\napple = 1\n"), StartsWith("grpo.toml:2:1: "));
+}
+
+// A preset sets both numbers; the sum can be read and written, too.
+struct Numbers {
+  size_t preset = 0;
+  double a = 1, b = 1;
+};
+
+size_t GetPreset(const Numbers& numbers) { return numbers.preset; }
+void SetPreset(size_t preset, Numbers* numbers) { *numbers = {preset, 10.0 * static_cast<double>(preset), 7}; }
+double GetSum(const Numbers& numbers) { return numbers.a + numbers.b; }
+void SetSum(double sum, Numbers* numbers) { numbers->a = sum - numbers->b; }
+
+FieldList ListNumbers(Numbers& numbers) {
+  FieldList list;
+  list.Section("n", Kind::kSemantic, "Numbers.");
+  list.Name("preset", Through<&GetPreset, &SetPreset>(numbers), {"zero", "ten"}, "Both.");
+  list.Double("b", numbers.b, {}, "The second.");
+  list.Double("sum", Through<&GetSum, &SetSum>(numbers), {}, "The sum.");
+  return list;
+}
+
+TEST(ResolveTest, StoresInTheOrderOfListingSoThatAPresetComesBeforeWhatItSets) {
+  Numbers numbers;
+  Origins origins;
+  const std::vector<std::string> overrides = {"n.sum=5", "n.preset=ten"};
+  EXPECT_EQ(Resolve("[n]\nb = 3\n", "n.toml", overrides, ListNumbers(numbers), origins), absl::OkStatus());
+  EXPECT_EQ(numbers.preset, 1u);
+  EXPECT_EQ(numbers.b, 3);
+  EXPECT_EQ(numbers.a, 2);
+  EXPECT_EQ(origins, (Origins{{"n.b", "n.toml:2"}, {"n.preset", "--set"}, {"n.sum", "--set"}}));
+}
+
+TEST(ResolveTest, StoresNothingWhereAnOverrideIsWrong) {
+  Numbers numbers;
+  Origins origins;
+  const std::vector<std::string> overrides = {"n.sum=much"};
+  EXPECT_FALSE(Resolve("[n]\nb = 3\n", "n.toml", overrides, ListNumbers(numbers), origins).ok());
+  EXPECT_EQ(numbers.b, 1);
 }
 
 TEST(ApplyOverrideTest, ReadsValuesAsTomlAndTextWithOrWithoutQuotes) {
