@@ -198,7 +198,7 @@ rl::Config MakeRunConfig(const std::string& model, int threads, int64_t steps) {
   config.memory.stage3_steps = steps;
   config.rollout.prompts_per_step = kPrompts;
   config.rollout.num_generations = kSamples;
-  config.algorithm.name = "agemem";
+  config.algorithm = rl::FindAlgorithm("agemem").value();
   config.optimizer.learning_rate = 1e-5;  // the policy remains nearly uniform, so that all steps are alike
   config.optimizer.schedule = "constant";
   config.artifact.digest_every = 0;

@@ -150,7 +150,7 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
   config.rollout.prompts_per_step = mode == "half" ? 4 : 8;
   config.rollout.num_generations = 8;
   config.rollout.max_completion_length = length;
-  config.algorithm.reward = "character_match";
+  config.algorithm.reward.functions = "character_match";
   config.optimizer.learning_rate = 1e-4;
   config.optimizer.schedule = "constant";
   if (mode == "muon") config.optimizer.name = "muon_grokfast";

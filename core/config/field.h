@@ -76,7 +76,8 @@ template <auto get, auto set, typename Owner>
 auto Through(Owner& owner) {
   using T = decltype(get(owner));
   using Value = std::conditional_t<std::is_enum_v<T>, size_t, T>;
-  return Access<Value>{&owner, [](const void* from) { return static_cast<Value>(get(*static_cast<const Owner*>(from))); },
+  return Access<Value>{&owner,
+                       [](const void* from) { return static_cast<Value>(get(*static_cast<const Owner*>(from))); },
                        [](void* to, Value value) { set(static_cast<T>(value), static_cast<Owner*>(to)); }};
 }
 

@@ -23,8 +23,8 @@ using Origins = std::map<std::string, std::string>;
 // The origin of a value that the command line gives.
 inline constexpr absl::string_view kFromOverride = "--set";
 
-// What a file and a command line say, checked but not stored: a key may set others that are listed after it, as a preset
-// does, so the values are stored together in the order of listing, in whatever order they were given.
+// What a file and a command line say, checked but not stored: a key may set others that are listed after it, as a
+// preset does, so the values are stored together in the order of listing, in whatever order they were given.
 class Settings {
  public:
   // `fields` must outlive this.
@@ -67,8 +67,8 @@ absl::Status ApplyOverride(absl::string_view argument, const FieldList& fields, 
 // exists.
 absl::StatusOr<const Field*> FindByName(absl::string_view name, const FieldList& fields);
 
-// Stores the file's values, without those named by `unset`, and the overrides. The fields must hold their defaults. Errors
-// as above; the fields are then untouched.
+// Stores the file's values, without those named by `unset`, and the overrides. The fields must hold their defaults.
+// Errors as above; the fields are then untouched.
 absl::Status Resolve(absl::string_view text, absl::string_view file_name, absl::Span<const std::string> overrides,
                      const FieldList& fields, Origins& origins, absl::Span<const std::string> unset = {});
 

@@ -59,7 +59,7 @@ int64_t UpdatesOfStep(const rl::Config& config, const rl::Choices& choices) {
 // AgreeOk and AllreduceSum are one call, AllgatherBytes is two; GatherBytes is one to all and one to the root.
 CollectiveCalls CollectivesOfStep(const rl::Config& config, const rl::Choices& choices) {
   const bool is_fast = config.run.reduction == rl::Reduction::kFast;
-  const rl::AlgorithmRow& algorithm = choices.algorithm;
+  const rl::AlgorithmConfig& algorithm = choices.algorithm;
   const bool has_values = rl::NeedsValues(algorithm),
              plays_for_baselines = rl::NeedsPromptBaselines(algorithm.advantage),
              deals_decisions = algorithm.update.unit == rl::MinibatchUnit::kDecision;

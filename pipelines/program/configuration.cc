@@ -177,12 +177,14 @@ absl::Status OverrideSections(const KeyEdits& edits, const std::vector<std::stri
     if (!IsOfSections(name, sections)) return RejectSection("--unset", name, sections);
     RETURN_IF_ERROR((*field)->Set((*config::FindByName(name, default_fields))->Get()));
   }
-  config::Origins origins;
+  config::Settings settings(fields);
   for (const std::string& argument : edits.set) {
     const bool names_key = absl::StrContains(argument, '=');
     if (names_key && !IsOfSections(argument, sections)) return RejectSection("--set", argument, sections);
-    RETURN_IF_ERROR(config::ApplyOverride(argument, fields, origins));
+    RETURN_IF_ERROR(settings.AddOverride(argument));
   }
+  config::Origins origins;
+  settings.Store(origins);
   for (const auto& [name, origin] : origins) {
     if ((*config::FindByName(name, fields))->IsInScope()) continue;
     return absl::InvalidArgumentError(

@@ -20,8 +20,7 @@ constexpr size_t kMostUnknown = 1000;
 
 // Returns an algorithm with a value function, whose tensors are stored behind the others.
 rl::Config WithValues(rl::Config config) {
-  config.algorithm = {};
-  config.algorithm.name = "ppo";
+  config.algorithm = rl::FindAlgorithm("ppo").value();
   return config;
 }
 
@@ -40,12 +39,14 @@ absl::StatusOr<KnownConfig> ParseKnownConfig(const std::string& text) {
   KnownConfig known;
   config::FieldList fields;
   rl::Visit(fields, known.config);
-  config::Origins origins;
+  config::Settings settings(fields);
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-    if (config::ApplyOverride(line, fields, origins).ok()) continue;
+    if (settings.AddOverride(line).ok()) continue;
     known.unknown.emplace_back(line);
     if (known.unknown.size() > kMostUnknown) return absl::DataLossError("its configuration is not one of Reprise");
   }
+  config::Origins origins;
+  settings.Store(origins);
   RETURN_IF_ERROR(CheckIsStored(known.config, origins));
   return known;
 }

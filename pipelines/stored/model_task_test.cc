@@ -35,13 +35,13 @@ TEST(ModelTaskTest, ReturnsWhatWasWritten) {
   const std::string directory = absl::StrCat(NewPath(), "/model");
   rl::Config config;
   config.data.path = "external";
-  config.algorithm.reward = "character_match";
+  config.algorithm.reward.functions = "character_match";
   ASSERT_OK(WriteModelTask(Files(), directory, HeaderOf(rl::Config()), {}));
   ASSERT_OK(WriteModelTask(Files(), directory, HeaderOf(config), {}));  // in place of the other
   ASSERT_OK_AND_ASSIGN(const std::optional<ModelTask> task, ReadModelTask(Files(), directory));
   ASSERT_TRUE(task.has_value());
   EXPECT_EQ(task->config.data.path, "external");
-  EXPECT_EQ(task->config.algorithm.reward, "character_match");
+  EXPECT_EQ(task->config.algorithm.reward.functions, "character_match");
   // The model that a run started from is not the one in the directory.
   EXPECT_EQ(task->files, (std::vector<ExternalFile>{{"data/problems", Sha256("problems")}}));
 }
@@ -49,7 +49,7 @@ TEST(ModelTaskTest, ReturnsWhatWasWritten) {
 // Writes the model of a run that began with another, and returns its directory.
 std::string ModelOn(const std::string& base, const std::string& reward) {
   rl::Config config;
-  config.algorithm.reward = reward;
+  config.algorithm.reward.functions = reward;
   std::string directory = absl::StrCat(NewPath(), "/model");
   std::vector<StoredTraining> trainings;
   if (!base.empty()) {
@@ -65,9 +65,9 @@ TEST(ModelTaskTest, ListsTheRunsThatTrainedTheModelBeforeTheLastFirst) {
   const std::string third = ModelOn(second, "exact_match character_match");
   ASSERT_OK_AND_ASSIGN(const std::optional<ModelTask> task, ReadModelTask(Files(), third));
   ASSERT_EQ(task->earlier.size(), 2u);
-  EXPECT_EQ(task->config.algorithm.reward, "exact_match character_match");
-  EXPECT_EQ(task->earlier[0].config.algorithm.reward, "character_match");
-  EXPECT_EQ(task->earlier[1].config.algorithm.reward, "exact_match");
+  EXPECT_EQ(task->config.algorithm.reward.functions, "exact_match character_match");
+  EXPECT_EQ(task->earlier[0].config.algorithm.reward.functions, "character_match");
+  EXPECT_EQ(task->earlier[1].config.algorithm.reward.functions, "exact_match");
   EXPECT_EQ(task->earlier[1].files, (std::vector<ExternalFile>{{"data/problems", Sha256("problems")}}));
   // Another round with a configuration that has been is not listed again.
   ASSERT_OK_AND_ASSIGN(const std::optional<ModelTask> again, ReadModelTask(Files(), ModelOn(third, "exact_match")));

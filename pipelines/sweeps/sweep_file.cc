@@ -141,9 +141,9 @@ absl::StatusOr<Value> Parser::ParseValue(const KeyNode& key, const TomlNode& nod
   if (node.kind != Kind::kValue) {
     return Error(node.place, config::Mismatch(*key.field, KindText(node), key.field->TypeText()).message());
   }
-  const absl::Status stored = key.field->Set(node.value);
-  if (!stored.ok()) return Error(node.place, stored.message());
-  return key.field->Get();
+  absl::StatusOr<Value> value = key.field->Accept(node.value);
+  if (!value.ok()) return Error(node.place, value.status().message());
+  return value;
 }
 
 absl::Status Parser::AddSettings(const TomlNode& table, bool with_execution, std::vector<Setting>* settings) {

@@ -215,9 +215,9 @@ class Planner {
 absl::Status Planner::CheckEdits() const {
   rl::Config scratch;
   config::FieldList fields;
-  config::Origins origins;
   Visit(fields, scratch);
-  for (const std::string& argument : edits_.set) RETURN_IF_ERROR(config::ApplyOverride(argument, fields, origins));
+  config::Settings settings(fields);
+  for (const std::string& argument : edits_.set) RETURN_IF_ERROR(settings.AddOverride(argument));
   for (const auto& [option, arguments] : {std::pair("--set", &edits_.set), {"--unset", &edits_.unset}}) {
     for (const std::string& argument : *arguments) {
       const std::string key(absl::StripAsciiWhitespace(argument.substr(0, argument.find('='))));

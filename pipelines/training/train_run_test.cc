@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "kernels/isa/isa.h"
 #include "nlohmann/json.hpp"
+#include "rl/config/preset_testing.h"
 
 namespace reprise {
 namespace {
@@ -79,7 +80,7 @@ TrainRequest OtherRequest(const std::string& name) {
   rl::Config& config = request.config.config;
   config.run.seed = 9;
   config.run.steps = 3;
-  config.algorithm.name = "rloo";
+  SelectPreset("rloo", &config.algorithm);
   config.model.hidden_size = config.model.intermediate_size = 32;
   config.model.num_hidden_layers = 2;
   config.execution.threads = 2;

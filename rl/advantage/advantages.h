@@ -79,6 +79,8 @@ struct AdvantageOptions {
   bool scales_by_running_deviation = false;
   // With kValue: whether a truncated episode is bootstrapped from the value of its last state; else it ends there.
   bool bootstrap_truncated = true;
+
+  bool operator==(const AdvantageOptions&) const = default;
 };
 
 // Returns whether every prompt needs a baseline that does not come from its own samples: prompt_baseline_P.

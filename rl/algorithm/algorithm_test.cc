@@ -16,12 +16,11 @@ using ::testing::HasSubstr;
 
 TEST(AlgorithmTest, EveryRowHasAValidLossItsNameAndASource) {
   std::set<absl::string_view> seen;
-  for (absl::string_view name : AlgorithmNames()) {
+  for (const AlgorithmPreset& preset : AlgorithmPresets()) {
+    const std::string& name = preset.algorithm.name;
     EXPECT_TRUE(seen.insert(name).second) << name;
-    ASSERT_OK_AND_ASSIGN(const AlgorithmRow row, FindAlgorithm(name));
-    EXPECT_EQ(row.name, name);
-    EXPECT_FALSE(row.source.empty());
-    EXPECT_OK(ValidateAlgorithm(row)) << name;
+    EXPECT_FALSE(preset.source.empty());
+    EXPECT_OK(ValidateAlgorithm(preset.algorithm)) << name;
   }
   for (absl::string_view name : {"grpo",
                                  "dr_grpo",
@@ -48,20 +47,20 @@ TEST(AlgorithmTest, EveryRowHasAValidLossItsNameAndASource) {
 }
 
 TEST(AlgorithmTest, RowsDifferInWhatTheirPapersChanged) {
-  ASSERT_OK_AND_ASSIGN(const AlgorithmRow grpo, FindAlgorithm("grpo"));
+  ASSERT_OK_AND_ASSIGN(const AlgorithmConfig grpo, FindAlgorithm("grpo"));
   EXPECT_EQ(grpo.advantage.scale_rewards, ScaleRewards::kGroup);
   EXPECT_EQ(grpo.loss.loss_type, LossType::kDapo);
   EXPECT_EQ(grpo.loss.epsilon_high, 0.2);
-  ASSERT_OK_AND_ASSIGN(const AlgorithmRow dapo, FindAlgorithm("dapo"));
+  ASSERT_OK_AND_ASSIGN(const AlgorithmConfig dapo, FindAlgorithm("dapo"));
   EXPECT_EQ(dapo.loss.epsilon_high, 0.28);
-  ASSERT_OK_AND_ASSIGN(const AlgorithmRow dr_grpo, FindAlgorithm("dr_grpo"));
+  ASSERT_OK_AND_ASSIGN(const AlgorithmConfig dr_grpo, FindAlgorithm("dr_grpo"));
   EXPECT_EQ(dr_grpo.advantage.scale_rewards, ScaleRewards::kNone);
-  ASSERT_OK_AND_ASSIGN(const AlgorithmRow luspo, FindAlgorithm("luspo"));
+  ASSERT_OK_AND_ASSIGN(const AlgorithmConfig luspo, FindAlgorithm("luspo"));
   EXPECT_EQ(luspo.loss.epsilon, 2e-3);
   EXPECT_EQ(luspo.loss.epsilon_high, 2.5e-3);
-  ASSERT_OK_AND_ASSIGN(const AlgorithmRow rloo, FindAlgorithm("rloo"));
+  ASSERT_OK_AND_ASSIGN(const AlgorithmConfig rloo, FindAlgorithm("rloo"));
   EXPECT_EQ(rloo.advantage.baseline, Baseline::kLeaveOneOut);
-  ASSERT_OK_AND_ASSIGN(const AlgorithmRow agemem, FindAlgorithm("agemem"));
+  ASSERT_OK_AND_ASSIGN(const AlgorithmConfig agemem, FindAlgorithm("agemem"));
   EXPECT_EQ(agemem.advantage.baseline, Baseline::kStepGroupMean);
   EXPECT_EQ(agemem.advantage.scale_rewards, ScaleRewards::kNone);
   EXPECT_EQ(agemem.advantage.gamma, 0);
@@ -72,7 +71,7 @@ TEST(AlgorithmTest, RowsDifferInWhatTheirPapersChanged) {
 }
 
 TEST(AlgorithmTest, RejectsTokenAdvantagesForOneTermPerSequence) {
-  ASSERT_OK_AND_ASSIGN(AlgorithmRow ppo, FindAlgorithm("ppo"));
+  ASSERT_OK_AND_ASSIGN(AlgorithmConfig ppo, FindAlgorithm("ppo"));
   SetLossType(LossType::kRloo, &ppo);
   EXPECT_THAT(ValidateAlgorithm(ppo), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("baseline value")));
 }
@@ -80,7 +79,7 @@ TEST(AlgorithmTest, RejectsTokenAdvantagesForOneTermPerSequence) {
 TEST(AlgorithmTest, RejectsTokenAdvantagesForATermOfAllTokens) {
   for (const Clip clip : {Clip::kGmpo, Clip::kRegression}) {
     for (const auto& [name, baseline] : {std::pair("ppo", "value"), {"agemem", "step_group_mean"}}) {
-      ASSERT_OK_AND_ASSIGN(AlgorithmRow row, FindAlgorithm(name));
+      ASSERT_OK_AND_ASSIGN(AlgorithmConfig row, FindAlgorithm(name));
       SetClip(clip, &row);
       EXPECT_THAT(ValidateAlgorithm(row),
                   StatusIs(absl::StatusCode::kInvalidArgument,
@@ -90,13 +89,13 @@ TEST(AlgorithmTest, RejectsTokenAdvantagesForATermOfAllTokens) {
 }
 
 TEST(AlgorithmTest, RejectsMinibatchesOfDecisionsForWhatNeedsWholeCompletions) {
-  const auto message = [](absl::string_view name, const std::function<void(AlgorithmRow&)>& choose) {
-    AlgorithmRow row = *FindAlgorithm(name);
+  const auto message = [](absl::string_view name, const std::function<void(AlgorithmConfig&)>& choose) {
+    AlgorithmConfig row = *FindAlgorithm(name);
     row.update.unit = MinibatchUnit::kDecision;
     choose(row);
     return std::string(ValidateAlgorithm(row).message());
   };
-  const auto as_it_is = [](AlgorithmRow&) {};
+  const auto as_it_is = [](AlgorithmConfig&) {};
   for (const auto& [name, key] : {std::pair("rloo", "loss_type rloo"),
                                   {"gmpo", "clip gmpo"},
                                   {"a2po", "clip regression"},
@@ -105,10 +104,10 @@ TEST(AlgorithmTest, RejectsMinibatchesOfDecisionsForWhatNeedsWholeCompletions) {
     EXPECT_THAT(message(name, as_it_is),
                 HasSubstr(std::string("minibatches_of decisions cannot be combined with ") + key + ", which needs"));
   }
-  EXPECT_THAT(message("grpo", [](AlgorithmRow& row) { row.loss.off_policy_mask_threshold = 0.5; }),
+  EXPECT_THAT(message("grpo", [](AlgorithmConfig& row) { row.loss.off_policy_mask_threshold = 0.5; }),
               HasSubstr("off_policy_mask_threshold 0.5"));
   EXPECT_EQ(message("grpo",
-                    [](AlgorithmRow& row) {
+                    [](AlgorithmConfig& row) {
                       row.loss.top_entropy_quantile = 0.5, row.dynamic_sampling = row.mask_truncated_completions = true;
                       row.correction.mode = ImportanceMode::kSequenceMask, row.update.target_kl = 0.1;
                     }),
@@ -124,16 +123,16 @@ TEST(AlgorithmTest, SuggestsTheNearestName) {
 }
 
 TEST(SetBetaTest, SetsTheDivergenceInTheRewardOrTheLossAsTheRowHasIt) {
-  ASSERT_OK_AND_ASSIGN(AlgorithmRow grpo, FindAlgorithm("grpo"));
+  ASSERT_OK_AND_ASSIGN(AlgorithmConfig grpo, FindAlgorithm("grpo"));
   SetBeta(0.04, &grpo);
   EXPECT_EQ(grpo.loss.beta, 0.04);
   EXPECT_EQ(grpo.advantage.reward_beta, 0.0);
   EXPECT_EQ(Beta(grpo), 0.04);
-  ASSERT_OK_AND_ASSIGN(AlgorithmRow rloo, FindAlgorithm("rloo"));
+  ASSERT_OK_AND_ASSIGN(AlgorithmConfig rloo, FindAlgorithm("rloo"));
   SetBeta(0.1, &rloo);
   EXPECT_EQ(rloo.loss.beta, 0.0);
   EXPECT_EQ(rloo.advantage.reward_beta, 0.1);
-  ASSERT_OK_AND_ASSIGN(AlgorithmRow ppo, FindAlgorithm("ppo"));
+  ASSERT_OK_AND_ASSIGN(AlgorithmConfig ppo, FindAlgorithm("ppo"));
   EXPECT_EQ(Beta(ppo), 0.05);
   SetBeta(0.2, &ppo);
   EXPECT_EQ(ppo.loss.beta, 0.0);
@@ -141,7 +140,7 @@ TEST(SetBetaTest, SetsTheDivergenceInTheRewardOrTheLossAsTheRowHasIt) {
 }
 
 TEST(SetClipTest, SetsAndResetsCisposCap) {
-  ASSERT_OK_AND_ASSIGN(AlgorithmRow grpo, FindAlgorithm("grpo"));
+  ASSERT_OK_AND_ASSIGN(AlgorithmConfig grpo, FindAlgorithm("grpo"));
   SetClip(Clip::kCispo, &grpo);
   EXPECT_EQ(grpo.loss.epsilon_high, 5.0);
   SetClip(Clip::kCispo, &grpo);
@@ -151,7 +150,7 @@ TEST(SetClipTest, SetsAndResetsCisposCap) {
 }
 
 TEST(SetLossTypeTest, SetsItsOwnClipAndAggregation) {
-  ASSERT_OK_AND_ASSIGN(AlgorithmRow reinforce, FindAlgorithm("reinforce"));
+  ASSERT_OK_AND_ASSIGN(AlgorithmConfig reinforce, FindAlgorithm("reinforce"));
   SetLossType(LossType::kLuspo, &reinforce);  // its own
   EXPECT_EQ(EffectiveClip(reinforce.loss), Clip::kReinforce);
   SetLossType(LossType::kDapo, &reinforce);
@@ -162,7 +161,7 @@ TEST(SetLossTypeTest, SetsItsOwnClipAndAggregation) {
 TEST(SetLossTypeTest, LeavesEveryRowValidWithEveryLossType) {
   for (absl::string_view name : AlgorithmNames()) {
     for (int i = 0; i <= static_cast<int>(LossType::kRloo); ++i) {
-      ASSERT_OK_AND_ASSIGN(AlgorithmRow row, FindAlgorithm(name));
+      ASSERT_OK_AND_ASSIGN(AlgorithmConfig row, FindAlgorithm(name));
       SetBeta(0.05, &row);
       SetLossType(static_cast<LossType>(i), &row);
       EXPECT_OK(ValidateLossOptions(row.loss)) << name << " with " << LossTypeName(row.loss.loss_type);

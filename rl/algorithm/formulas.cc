@@ -55,7 +55,7 @@ std::string SampleFormula(const AdvantageOptions& options, absl::string_view A, 
 
 }  // namespace
 
-std::string AdvantageFormula(const AlgorithmRow& row) {
+std::string AdvantageFormula(const AlgorithmConfig& row) {
   const AdvantageOptions& options = row.advantage;
   const std::string white = options.whiten_tokens ? ", then whitened over the step's tokens" : "";
   if (options.baseline == Baseline::kValue) {
@@ -143,7 +143,7 @@ std::string LossDivergence(const LossOptions& loss) {
   return absl::StrCat(KlEstimatorName(loss.kl_estimator), loss.use_bias_correction_kl ? " r_t" : "");
 }
 
-std::string DivergenceFormula(const AlgorithmRow& row) {
+std::string DivergenceFormula(const AlgorithmConfig& row) {
   const double beta = Beta(row);
   if (KlInReward(row)) {
     const bool by_token = ByToken(row.advantage);
@@ -156,7 +156,7 @@ std::string DivergenceFormula(const AlgorithmRow& row) {
   return absl::StrCat("l_t + ", beta, " ", LossDivergence(row.loss));
 }
 
-std::string ValueFormula(const AlgorithmRow& row) {
+std::string ValueFormula(const AlgorithmConfig& row) {
   if (!NeedsValues(row)) return "";
   const std::string squares = row.value.cliprange_value ? absl::StrCat("max((V_t - return_t)^2, (clip(V_t, V_old - ",
                                                                        *row.value.cliprange_value, ", V_old + ",
@@ -165,7 +165,7 @@ std::string ValueFormula(const AlgorithmRow& row) {
   return absl::StrCat(row.value.vf_coef, " / 2 x the mean over the minibatch's tokens of ", squares);
 }
 
-std::vector<std::string> Departures(const AlgorithmRow& row) {
+std::vector<std::string> Departures(const AlgorithmConfig& row) {
   std::vector<std::string> departures = {
       "A group or batch of equal numbers carries no signal and has advantages of exactly 0."};
   if (EffectiveClip(row.loss) != Clip::kReinforce && EffectiveClip(row.loss) != Clip::kRegression)

@@ -10,7 +10,7 @@
 namespace reprise::rl {
 
 // "A_i = (R_i - mean of its group) / (standard deviation of its group + 0.0001)".
-std::string AdvantageFormula(const AlgorithmRow& row);
+std::string AdvantageFormula(const AlgorithmConfig& row);
 
 // "r_t = exp(logp_t - old_t)"; empty without a ratio.
 std::string RatioFormula(const LossOptions& loss);
@@ -22,13 +22,13 @@ std::string TermFormula(const LossOptions& loss);
 std::string LossFormula(const LossOptions& loss);
 
 // The divergence from the reference, in the reward or the loss, with its weight.
-std::string DivergenceFormula(const AlgorithmRow& row);
+std::string DivergenceFormula(const AlgorithmConfig& row);
 
 // The loss of the value function; empty without one.
-std::string ValueFormula(const AlgorithmRow& row);
+std::string ValueFormula(const AlgorithmConfig& row);
 
 // Departures of the options from their sources, one sentence each.
-std::vector<std::string> Departures(const AlgorithmRow& row);
+std::vector<std::string> Departures(const AlgorithmConfig& row);
 
 }  // namespace reprise::rl
 

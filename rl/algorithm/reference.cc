@@ -71,18 +71,13 @@ constexpr char kValues[] =
     "count, and the rewards that it would have received are predicted. Where the limit is part of the task, or\n"
     "to match TRL and verl, set it to false: the return after the last token is then 0.\n\n";
 
-AlgorithmRow Row(absl::string_view name) {
-  const absl::StatusOr<AlgorithmRow> row = FindAlgorithm(name);
-  CHECK(row.ok());
-  return *row;
-}
-
 std::string Overview() {
   std::string table =
       "| name | baseline | divided by deviation of | ratio | clip | mean | divergence in |\n"
       "|---|---|---|---|---|---|---|\n";
-  for (const absl::string_view name : AlgorithmNames()) {
-    const AlgorithmRow row = Row(name);
+  for (const AlgorithmPreset& preset : AlgorithmPresets()) {
+    const AlgorithmConfig& row = preset.algorithm;
+    const std::string& name = row.name;
     const Clip clip = EffectiveClip(row.loss);
     absl::StrAppend(&table, "| [`", name, "`](#", name, ") | ", BaselineName(row.advantage.baseline), " | ",
                     row.advantage.whiten_tokens                        ? "all tokens"
@@ -102,8 +97,9 @@ void AppendLine(absl::string_view what, const std::string& formula, std::string*
   if (!formula.empty()) absl::StrAppend(text, "- ", what, ": `", formula, "`\n");
 }
 
-std::string Section(const AlgorithmRow& row) {
-  std::string text = absl::StrCat("### ", row.name, "\n\n", row.source, ".\n\n");
+std::string Section(const AlgorithmPreset& preset) {
+  const AlgorithmConfig& row = preset.algorithm;
+  std::string text = absl::StrCat("### ", row.name, "\n\n", preset.source, ".\n\n");
   AppendLine("advantage", AdvantageFormula(row), &text);
   AppendLine("ratio", RatioFormula(row.loss), &text);
   AppendLine("term of a token", TermFormula(row.loss), &text);
@@ -147,7 +143,7 @@ std::string Metrics() {
 
 std::string AlgorithmReferenceMarkdown() {
   std::string page = absl::StrCat(kIntroduction, Overview(), "## Rows\n\n");
-  for (const absl::string_view name : AlgorithmNames()) absl::StrAppend(&page, Section(Row(name)));
+  for (const AlgorithmPreset& preset : AlgorithmPresets()) absl::StrAppend(&page, Section(preset));
   return absl::StrCat(page, kDivergence, kSampling, kValues, Metrics());
 }
 

@@ -33,7 +33,7 @@ TEST(AlgorithmReferenceTest, IsThePageInTheDocumentation) {
 TEST(FormulasTest, DifferBetweenRows) {
   std::set<std::string> seen;
   for (const absl::string_view name : AlgorithmNames()) {
-    const AlgorithmRow row = *FindAlgorithm(name);
+    const AlgorithmConfig row = *FindAlgorithm(name);
     const std::string all = AdvantageFormula(row) + RatioFormula(row.loss) + TermFormula(row.loss) +
                             LossFormula(row.loss) + DivergenceFormula(row) + ValueFormula(row);
     EXPECT_TRUE(seen.insert(all).second) << name << ": " << all;
@@ -41,13 +41,13 @@ TEST(FormulasTest, DifferBetweenRows) {
 }
 
 TEST(FormulasTest, AreThoseOfThePapers) {
-  const AlgorithmRow grpo = *FindAlgorithm("grpo");
+  const AlgorithmConfig grpo = *FindAlgorithm("grpo");
   EXPECT_EQ(AdvantageFormula(grpo), "A_i = (R_i - mean of its group) / (standard deviation of its group + 0.0001)");
   EXPECT_EQ(RatioFormula(grpo.loss), "r_t = exp(logp_t - old_t)");
   EXPECT_EQ(TermFormula(grpo.loss), "l_t = -min(r_t A, clip(r_t, 0.8, 1.2) A)");
   EXPECT_EQ(AdvantageFormula(*FindAlgorithm("rloo")), "A_i = R_i - mean of the others of its group");
   EXPECT_EQ(AdvantageFormula(*FindAlgorithm("reinforce")), "A_i = R_i");
-  AlgorithmRow agemem = *FindAlgorithm("agemem");
+  AlgorithmConfig agemem = *FindAlgorithm("agemem");
   EXPECT_EQ(
       AdvantageFormula(agemem),
       "R_t = r_t + 0 R_{t+1} over steps t, A_t = R_t - mean of R_t of the episodes of its group that have step t");

@@ -36,7 +36,7 @@ struct Inputs {
   double advantage;
 };
 
-SequenceLoss LossOf(const AlgorithmRow& row, const Inputs& in) {
+SequenceLoss LossOf(const AlgorithmConfig& row, const Inputs& in) {
   Sequence sequence;
   sequence.logprob_T = in.new_T;
   sequence.old_logprob_T = in.old_T;
@@ -49,11 +49,11 @@ SequenceLoss LossOf(const AlgorithmRow& row, const Inputs& in) {
 }
 
 // CISPO and VESPO keep their weights constant: changing the old log-prob equally keeps the ratio.
-bool HoldsWeightFixed(const AlgorithmRow& row) {
+bool HoldsWeightFixed(const AlgorithmConfig& row) {
   return EffectiveClip(row.loss) == Clip::kCispo || EffectiveClip(row.loss) == Clip::kVespo;
 }
 
-double Difference(const AlgorithmRow& row, const Inputs& in, size_t t) {
+double Difference(const AlgorithmConfig& row, const Inputs& in, size_t t) {
   double loss[2];
   for (const int side : {0, 1}) {
     Inputs moved = in;
@@ -75,7 +75,7 @@ TEST_P(RowGradientTest, AgreesWithFiniteDifferences) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     const Inputs in(seed);
     for (const double beta : {0.0, 0.3}) {
-      ASSERT_OK_AND_ASSIGN(AlgorithmRow row, FindAlgorithm(GetParam()));
+      ASSERT_OK_AND_ASSIGN(AlgorithmConfig row, FindAlgorithm(GetParam()));
       row.loss.max_completion_length = 16;
       // A bias correction has a gradient through the ratio, which the constant weight must not have.
       if (HoldsWeightFixed(row)) row.loss.use_bias_correction_kl = false;
@@ -94,7 +94,7 @@ TEST_P(RowGradientTest, AgreesWithFiniteDifferences) {
 }
 
 TEST(ValueGradientTest, OfPpoAgreesWithFiniteDifferences) {
-  ASSERT_OK_AND_ASSIGN(const AlgorithmRow ppo, FindAlgorithm("ppo"));
+  ASSERT_OK_AND_ASSIGN(const AlgorithmConfig ppo, FindAlgorithm("ppo"));
   int sloped = 0;
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     const Inputs in(seed);  // values, old values and returns, for once

@@ -27,8 +27,8 @@ using testing::Table;
 constexpr double kExact = 1e-12;
 constexpr int64_t kGroup = 3;
 
-AlgorithmRow Row(absl::string_view name) {
-  AlgorithmRow row = *FindAlgorithm(name);
+AlgorithmConfig Row(absl::string_view name) {
+  AlgorithmConfig row = *FindAlgorithm(name);
   SetBeta(0.0, &row);
   return row;
 }
@@ -49,7 +49,7 @@ Setting Equal(uint64_t seed) {
 }
 
 // The row's expectation is `factor` times the policy gradient.
-void ExpectProportional(const AlgorithmRow& row, const Setting& setting, double factor, double tolerance = kExact) {
+void ExpectProportional(const AlgorithmConfig& row, const Setting& setting, double factor, double tolerance = kExact) {
   const Table expected = Scaled(PolicyGradient(setting.game, setting.policy), factor);
   EXPECT_LT(Distance(RowMoments(row, setting, kGroup).mean, expected), tolerance) << row.name;
   EXPECT_GT(testing::Norm(expected), 1e-2);
@@ -65,7 +65,7 @@ TEST(UnbiasedTest, RowsOfThePlainPolicyGradientAreUnbiased) {
 }
 
 TEST(UnbiasedTest, ABaselineFromEarlierBatchesLeavesTheGradientUnbiased) {
-  AlgorithmRow row = Row("reinforce");
+  AlgorithmConfig row = Row("reinforce");
   row.advantage.baseline = Baseline::kRunningMean;
   for (uint64_t seed = 0; seed < 4; ++seed) ExpectProportional(row, Unequal(seed), 1.0);
 }
@@ -79,7 +79,7 @@ TEST(UnbiasedTest, TheMeanOfItsOwnGroupScalesTheGradient) {
     ExpectProportional(Row("opo"), Equal(seed), share);
     // Without the deviation, GRPO's means over tokens of equal lengths as well.
     for (absl::string_view name : {"grpo", "bnpo", "dapo", "gspo", "cispo", "sapo", "vespo", "gmpo"}) {
-      AlgorithmRow row = Row(name);
+      AlgorithmConfig row = Row(name);
       row.advantage.scale_rewards = ScaleRewards::kNone;
       ExpectProportional(row, Equal(seed), share / 2);
     }
@@ -87,7 +87,7 @@ TEST(UnbiasedTest, TheMeanOfItsOwnGroupScalesTheGradient) {
 }
 
 TEST(UnbiasedTest, ARegressionFromThePolicyItselfIsThePolicyGradientForEveryOptimalValue) {
-  AlgorithmRow row = Row("a2po");
+  AlgorithmConfig row = Row("a2po");
   row.loss.regression_beta = 0.5;  // 2 beta2 = 1
   for (uint64_t seed = 0; seed < 4; ++seed) {
     Setting setting = Unequal(seed);
@@ -99,7 +99,7 @@ TEST(UnbiasedTest, ARegressionFromThePolicyItselfIsThePolicyGradientForEveryOpti
 // The best policy near the reference is reference(y) exp(R(y) / beta) / Z, whose optimal value is beta log Z.
 TEST(UnbiasedTest, ARegressionHasNoGradientAtTheBestPolicyNearTheReference) {
   constexpr double kBeta = 0.8;
-  AlgorithmRow row = Row("a2po");
+  AlgorithmConfig row = Row("a2po");
   row.loss.regression_beta = kBeta;
   for (uint64_t seed = 0; seed < 4; ++seed) {
     Setting setting = {.game = RandomGame(seed, /*depth=*/1, /*zero_stops=*/false, -1.0, 2.0)};
@@ -121,7 +121,7 @@ TEST(UnbiasedTest, ARegressionHasNoGradientAtTheBestPolicyNearTheReference) {
 }
 
 TEST(UnbiasedTest, AValueFunctionOfAnyKindIsABaselineWithLambdaOne) {
-  AlgorithmRow ppo = Row("ppo");
+  AlgorithmConfig ppo = Row("ppo");
   ppo.advantage.whiten_tokens = false;
   ppo.loss.aggregation = Aggregation::kLuspo;
   for (uint64_t seed = 0; seed < 4; ++seed) {
@@ -145,9 +145,9 @@ TEST(UnbiasedTest, AValueFunctionOfAnyKindIsABaselineWithLambdaOne) {
 // Of episodes of equal lengths: otherwise a step that a single episode has is not learned. gamma 1: credit for what
 // follows.
 TEST(UnbiasedTest, ComparingStepsOfTheOthersIsUnbiased) {
-  AlgorithmRow row = Row("episode_rloo");
+  AlgorithmConfig row = Row("episode_rloo");
   row.advantage.baseline = Baseline::kStepLeaveOneOut;
-  AlgorithmRow mean = Row("agemem");
+  AlgorithmConfig mean = Row("agemem");
   mean.advantage.gamma = 1.0;
   for (uint64_t seed = 0; seed < 4; ++seed) {
     ExpectProportional(row, Equal(seed), 1.0);
@@ -162,14 +162,14 @@ TEST(UnbiasedTest, ComparingStepsOfTheOthersIsUnbiased) {
 
 TEST(UnbiasedTest, DivisionByADeviationOrByLengthsIsBiased) {
   // In contrast to the rows above, no factor makes these the policy gradient.
-  const auto residue = [](const AlgorithmRow& row, const Setting& setting) {
+  const auto residue = [](const AlgorithmConfig& row, const Setting& setting) {
     const Table truth = PolicyGradient(setting.game, setting.policy), mean = RowMoments(row, setting, kGroup).mean;
     const double factor = testing::Dot(mean, truth) / testing::Dot(truth, truth);
     return Distance(mean, Scaled(truth, factor)) / testing::Norm(mean);
   };
   EXPECT_GT(residue(Row("grpo"), Equal(1)), 1e-3);   // the group's deviation
   EXPECT_GT(residue(Row("opo"), Unequal(1)), 1e-3);  // a length-weighted mean of its own sample
-  AlgorithmRow by_length = Row("dr_grpo");
+  AlgorithmConfig by_length = Row("dr_grpo");
   by_length.loss.aggregation = Aggregation::kGrpo;
   EXPECT_GT(residue(by_length, Unequal(1)), 1e-3);  // every completion by its own length
   EXPECT_LT(residue(Row("dr_grpo"), Unequal(1)), kExact);
@@ -183,13 +183,13 @@ TEST(UnbiasedTest, ADivergenceInTheRewardMakesTheGradientThatOfThePenalizedRewar
     Table expected = PolicyGradient(setting.game, setting.policy);
     const Table divergence = PathDivergenceGradient(setting.game, setting.policy, setting.reference);
     for (size_t i = 0; i < expected.size(); ++i) expected[i] -= kBeta * divergence[i];
-    AlgorithmRow ppo = Row("ppo");  // token by token
+    AlgorithmConfig ppo = Row("ppo");  // token by token
     ppo.advantage.whiten_tokens = false;
     ppo.advantage.lambda = 1.0;
     ppo.loss.aggregation = Aggregation::kLuspo;
-    AlgorithmRow reinforce = Row("reinforce");
+    AlgorithmConfig reinforce = Row("reinforce");
     reinforce.kl_in_reward = true;
-    for (AlgorithmRow row : {Row("rloo"), reinforce, ppo}) {  // the others by the sum of a sequence
+    for (AlgorithmConfig row : {Row("rloo"), reinforce, ppo}) {  // the others by the sum of a sequence
       SetBeta(kBeta, &row);
       EXPECT_LT(Distance(RowMoments(row, setting, kGroup).mean, expected), kExact) << row.name;
     }
@@ -200,13 +200,13 @@ TEST(UnbiasedTest, TheRatioOfWholeSequencesCorrectsForAnotherSampler) {
   for (uint64_t seed = 0; seed < 4; ++seed) {
     Setting setting = Unequal(seed);
     setting.sampler = RandomPolicy(seed + 200, setting.game);
-    AlgorithmRow rloo = Row("rloo");
+    AlgorithmConfig rloo = Row("rloo");
     rloo.loss.clip = Clip::kNone;
     ExpectProportional(rloo, setting, 1.0);
     // Token ratios do not correct for it, and neither does a clip.
-    AlgorithmRow by_token = Row("episode_rloo");
+    AlgorithmConfig by_token = Row("episode_rloo");
     by_token.loss.clip = Clip::kNone;
-    for (const AlgorithmRow& row : {by_token, Row("rloo")}) {
+    for (const AlgorithmConfig& row : {by_token, Row("rloo")}) {
       EXPECT_GT(Distance(RowMoments(row, setting, kGroup).mean, PolicyGradient(setting.game, setting.policy)), 1e-4);
     }
   }
@@ -217,7 +217,7 @@ TEST(UnbiasedTest, ForOneActionTheTokenRatioCorrectsToo) {
     Setting setting = {.game = RandomGame(seed, /*depth=*/1, /*zero_stops=*/false, -1.0, 2.0)};
     setting.policy = RandomPolicy(seed, setting.game);
     setting.sampler = RandomPolicy(seed + 200, setting.game);
-    AlgorithmRow row = Row("episode_rloo");
+    AlgorithmConfig row = Row("episode_rloo");
     row.loss.clip = Clip::kNone;
     ExpectProportional(row, setting, 1.0);
   }

@@ -29,8 +29,8 @@ using testing::Table;
 
 constexpr double kExact = 1e-12;
 
-AlgorithmRow Row(absl::string_view name) {
-  AlgorithmRow row = *FindAlgorithm(name);
+AlgorithmConfig Row(absl::string_view name) {
+  AlgorithmConfig row = *FindAlgorithm(name);
   SetBeta(0.0, &row);
   return row;
 }
@@ -69,7 +69,7 @@ TEST(VarianceTest, OfAConstantBaselineIsAParabolaAroundTheBestOne) {
       weighted += probability * Dot(score, score) * path.reward;
     }
     const double best = weighted / squares;
-    AlgorithmRow row = Row("reinforce");
+    AlgorithmConfig row = Row("reinforce");
     row.advantage.baseline = Baseline::kRunningMean;
     const auto variance = [&](double baseline) {
       setting.running_mean = baseline;
@@ -123,7 +123,7 @@ TEST(VarianceTest, OfLeaveOneOutFallsFasterThanTheNumberOfEpisodes) {
 
 TEST(VarianceTest, WithTheTrueValuesIsLeastForLambdaZero) {
   // The temporal-difference error is the advantage without the randomness of later steps (Rao-Blackwell).
-  AlgorithmRow ppo = Row("ppo");
+  AlgorithmConfig ppo = Row("ppo");
   ppo.advantage.whiten_tokens = false;
   ppo.loss.aggregation = Aggregation::kLuspo;
   for (uint64_t seed = 0; seed < 4; ++seed) {

@@ -10,7 +10,7 @@
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
 #include "rl/algorithm/token_advantages.h"
-#include "rl/config/algorithm_choice.h"
+#include "rl/config/algorithm_check.h"
 #include "rl/config/evaluation_check.h"
 #include "rl/config/extension.h"
 #include "rl/config/reward_choice.h"
@@ -70,7 +70,7 @@ absl::Status CheckSizes(const Config& config) {
 // In a group of one every advantage would be 0.
 absl::Status CheckGroups(const Config& config) {
   if (config.rollout.num_generations > 1) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+  const AlgorithmConfig& row = config.algorithm;
   const AdvantageOptions& options = row.advantage;
   if (options.baseline_over_batch && !config.algorithm.dynamic_sampling) {
     if (config.rollout.prompts_per_step > 1) return absl::OkStatus();
@@ -99,22 +99,22 @@ absl::Status CheckGroups(const Config& config) {
 
 // Compares the number of minibatches, or their size, with what a step deals to them.
 absl::Status CheckMinibatches(const Config& config) {
-  const AlgorithmConfig& algorithm = config.algorithm;
-  const bool by_size = algorithm.mini_batch_size > 0;
+  const UpdateOptions& update = config.algorithm.update;
+  const bool by_size = update.mini_batch_size > 0;
   if (by_size && algorithm.num_mini_batches > 1) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "algorithm.mini_batch_size ", algorithm.mini_batch_size, " and algorithm.num_mini_batches ",
-        algorithm.num_mini_batches, " are both set, and each decides how a step is split: remove one of them"));
+        "algorithm.mini_batch_size ", update.mini_batch_size, " and algorithm.num_mini_batches ",
+        update.num_mini_batches, " are both set, and each decides how a step is split: remove one of them"));
   }
-  const int64_t value = by_size ? algorithm.mini_batch_size : algorithm.num_mini_batches;
+  const int64_t value = by_size ? algorithm.mini_batch_size : update.num_mini_batches;
   const int64_t dealt = MinibatchUnits(config);
   if (value <= dealt) return absl::OkStatus();
   constexpr absl::string_view kOfEpisodes =
       " completions of a step (rollout.prompts_per_step x rollout.num_generations)";
   constexpr absl::string_view kOfGroups =
       " prompts of a step (rollout.prompts_per_step); algorithm.minibatches_of episodes deals completions one by one";
-  const std::string what = algorithm.minibatches_of == "groups" ? std::string(kOfGroups)
-                           : algorithm.minibatches_of == "episodes"
+  const std::string what = update.unit == MinibatchUnit::kGroup ? std::string(kOfGroups)
+                           : update.unit == MinibatchUnit::kEpisode
                                ? std::string(kOfEpisodes)
                                : absl::StrCat(
                                      " decisions that a step can have "
@@ -128,8 +128,8 @@ absl::Status CheckMinibatches(const Config& config) {
 absl::Status CheckUpdates(const Config& config) {
   const AlgorithmConfig& algorithm = config.algorithm;
   RETURN_IF_ERROR(CheckMinibatches(config));
-  if (algorithm.soft_punish_cache > config.rollout.max_completion_length) {
-    return absl::InvalidArgumentError(absl::StrCat("algorithm.soft_punish_cache ", algorithm.soft_punish_cache,
+  if (algorithm.reward.soft_punish_cache > config.rollout.max_completion_length) {
+    return absl::InvalidArgumentError(absl::StrCat("algorithm.soft_punish_cache ", algorithm.reward.soft_punish_cache,
                                                    " is more than rollout.max_completion_length ",
                                                    config.rollout.max_completion_length));
   }
@@ -179,10 +179,11 @@ absl::Status CheckProcess(const Config& config, const RewardChoice& rewards) {
 
 // Where each step is compared by its own reward alone, rewards that are given at an episode's end leave all other steps
 // with 0, and compare the last step of a short episode with the zeros of longer ones.
-absl::Status CheckStepRewards(const Config& config, const AlgorithmRow& row) {
+absl::Status CheckStepRewards(const Config& config) {
+  const AlgorithmConfig& row = config.algorithm;
   if (!ByStep(row.advantage) || row.advantage.gamma != 0 || Traits(config).most_decisions(config) == 1)
     return absl::OkStatus();
-  if (EarnsByTurn(config, row)) return absl::OkStatus();
+  if (EarnsByTurn(config)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "algorithm.name ", row.name, " with algorithm.gamma 0 compares each step by what it earns itself, but ",
       Traits(config).final_reward,
@@ -191,14 +192,14 @@ absl::Status CheckStepRewards(const Config& config, const AlgorithmRow& row) {
 }
 
 absl::Status CheckTurnRewards(const Config& config) {
-  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
-  RETURN_IF_ERROR(CheckStepRewards(config, row));
-  if (EarnsByTurn(config, row) && !config.algorithm.reward_clip_range.empty()) {
+  const AlgorithmConfig& row = config.algorithm;
+  RETURN_IF_ERROR(CheckStepRewards(config));
+  if (EarnsByTurn(config) && config.algorithm.advantage.reward_clip_range.has_value()) {
     return absl::InvalidArgumentError(
         absl::StrCat("algorithm.reward_clip_range clips an episode's sum of rewards, which ",
                      Traits(config).turn_rewards, " does not use: remove one of them"));
   }
-  if (config.algorithm.turn_rewards == "episode") return absl::OkStatus();
+  if (!config.algorithm.reward.by_turn) return absl::OkStatus();
   if (config.environment.name.empty()) {
     return absl::InvalidArgumentError("algorithm.turn_rewards is turn, but there are no turns: set environment.name");
   }
@@ -225,9 +226,9 @@ absl::Status CheckEnvironment(const Config& config) {
                                                    "set it to ",
                                                    kGreatestOfCountdown, " or less"));
   }
-  ASSIGN_OR_RETURN(const RewardChoice rewards, ParseRewardChoice(config.algorithm));
+  ASSIGN_OR_RETURN(const RewardChoice rewards, ParseRewardChoice(config.algorithm.reward));
   RETURN_IF_ERROR(CheckProcess(config, rewards));
-  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+  const AlgorithmConfig& row = config.algorithm;
   if (NeedsPromptBaselines(row.advantage) && (name == "process" || rewards.Names(kProcessReward))) {
     return absl::InvalidArgumentError(absl::StrCat(
         "algorithm.baseline ", BaselineName(row.advantage.baseline),
@@ -244,7 +245,7 @@ absl::Status CheckEnvironment(const Config& config) {
                                                    " end with texts of environment.stop: set that instead"));
   }
   if (!rewards.Names(kEnvironmentReward)) {
-    return absl::InvalidArgumentError(absl::StrCat("algorithm.reward is \"", config.algorithm.reward,
+    return absl::InvalidArgumentError(absl::StrCat("algorithm.reward is \"", config.algorithm.reward.functions,
                                                    "\", but the rewards of environment.name ", name,
                                                    " are called environment: set it to \"environment\", or name both "
                                                    "(with a weight of 0 in algorithm.reward_weights for one that "
@@ -260,17 +261,13 @@ absl::Status CheckEnvironment(const Config& config) {
 
 absl::Status CheckAdapters(const Config& config) {
   if (config.lora.r == 0) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const models::ValueModel value_model, ValueModelOf(config.algorithm));
-  if (value_model != models::ValueModel::kNetwork) return absl::OkStatus();
+  if (ValueModelOf(config.algorithm) != models::ValueModel::kNetwork) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("algorithm.value_model network cannot be combined with lora.r ", config.lora.r,
                    ": its second model would be trained whole; set value_model to head, or lora.r to 0"));
 }
 
-absl::Status CheckWorkload(const Config& config) {
-  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
-  return Traits(config).check(config, algorithm);
-}
+absl::Status CheckWorkload(const Config& config) { return Traits(config).check(config); }
 
 absl::Status CheckFromScratch(const Config& config) {
   RETURN_IF_ERROR(WithContext(models::ValidateDecoderConfig(FromScratchDecoder(config.model)), "[model]"));

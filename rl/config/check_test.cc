@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/preset_testing.h"
 #include "rl/config/quiet_star_check.h"
 
 namespace reprise::rl {
@@ -52,7 +53,7 @@ TEST(CheckConfigTest, RejectsCompletionsThatCouldNotEnd) {
 TEST(CheckConfigTest, RejectsActionsThatCouldNotEnd) {
   Config config;
   config.environment.name = "number_guess";
-  config.algorithm.reward = "environment";
+  config.algorithm.reward.functions = "environment";
   config.environment.max_action_length = 4;
   config.rollout.min_new_tokens = 3;
   EXPECT_OK(CheckConfig(config, 1));
@@ -67,9 +68,9 @@ TEST(CheckConfigTest, RejectsAdaptersWithAValueNetwork) {
   Config config;
   config.lora.r = 4;
   EXPECT_OK(CheckConfig(config, 1));
-  config.algorithm.name = "ppo";
+  SelectPreset("ppo", &config.algorithm);
   EXPECT_OK(CheckConfig(config, 1));
-  config.algorithm.value_model = "network";
+  config.algorithm.has_value_network = true;
   EXPECT_EQ(ErrorOf(config),
             "algorithm.value_model network cannot be combined with lora.r 4: its second model would be trained whole; "
             "set value_model to head, or lora.r to 0");
@@ -89,27 +90,27 @@ TEST(AdaptersOfTest, TakesTheNamedModules) {
 
 TEST(CheckConfigTest, RejectsMoreUpdatesThanAStepCanMake) {
   Config minibatches, punishment, band, entropy;
-  minibatches.algorithm.num_mini_batches = 9;
+  minibatches.algorithm.update.num_mini_batches = 9;
   EXPECT_EQ(ErrorOf(minibatches),
             "algorithm.num_mini_batches 9 is more than the 8 prompts of a step (rollout.prompts_per_step); "
             "algorithm.minibatches_of episodes deals completions one by one");
-  minibatches.algorithm.minibatches_of = "episodes";
+  minibatches.algorithm.update.unit = MinibatchUnit::kEpisode;
   EXPECT_OK(CheckConfig(minibatches, 1));
-  minibatches.algorithm.num_mini_batches = 65;
+  minibatches.algorithm.update.num_mini_batches = 65;
   EXPECT_EQ(ErrorOf(minibatches),
             "algorithm.num_mini_batches 65 is more than the 64 completions of a step (rollout.prompts_per_step x "
             "rollout.num_generations)");
-  punishment.algorithm.soft_punish_cache = 65;
+  punishment.algorithm.reward.soft_punish_cache = 65;
   EXPECT_EQ(ErrorOf(punishment), "algorithm.soft_punish_cache 65 is more than rollout.max_completion_length 64");
-  punishment.algorithm.soft_punish_cache = 64;
+  punishment.algorithm.reward.soft_punish_cache = 64;
   EXPECT_OK(CheckConfig(punishment, 1));
-  band.algorithm.kl.schedule = KlSchedule::kBanded, band.algorithm.beta = 0.1;
+  band.algorithm.kl.schedule = KlSchedule::kBanded, SetBeta(0.1, &band.algorithm);
   band.algorithm.kl.low = band.algorithm.kl.high;
   EXPECT_OK(CheckConfig(band, 1));
   band.algorithm.kl.low = 0.5;
   EXPECT_EQ(ErrorOf(band), "algorithm.kl_low 0.5 is more than algorithm.kl_high 0.1");
   Config proportional;
-  proportional.algorithm.kl.schedule = KlSchedule::kProportional, proportional.algorithm.beta = 0.1;
+  proportional.algorithm.kl.schedule = KlSchedule::kProportional, SetBeta(0.1, &proportional.algorithm);
   proportional.rollout.prompts_per_step = 4, proportional.rollout.num_generations = 4;
   proportional.algorithm.kl.horizon = 3.3;
   EXPECT_OK(CheckConfig(proportional, 1));
@@ -123,26 +124,26 @@ TEST(CheckConfigTest, RejectsMoreUpdatesThanAStepCanMake) {
 
 TEST(CheckConfigTest, AMinibatchHasASizeOrANumberWithinTheStep) {
   Config config;
-  config.algorithm.mini_batch_size = 8;
+  config.algorithm.update.mini_batch_size = 8;
   EXPECT_OK(CheckConfig(config, 1));
-  config.algorithm.num_mini_batches = 2;
+  config.algorithm.update.num_mini_batches = 2;
   EXPECT_EQ(ErrorOf(config),
             "algorithm.mini_batch_size 8 and algorithm.num_mini_batches 2 are both set, and each decides how a step is "
             "split: remove one of them");
-  config.algorithm.num_mini_batches = 1;
-  config.algorithm.mini_batch_size = 9;
+  config.algorithm.update.num_mini_batches = 1;
+  config.algorithm.update.mini_batch_size = 9;
   EXPECT_EQ(ErrorOf(config),
             "algorithm.mini_batch_size 9 is more than the 8 prompts of a step (rollout.prompts_per_step); "
             "algorithm.minibatches_of episodes deals completions one by one");
-  config.algorithm.minibatches_of = "episodes";
-  config.algorithm.mini_batch_size = 65;
+  config.algorithm.update.unit = MinibatchUnit::kEpisode;
+  config.algorithm.update.mini_batch_size = 65;
   EXPECT_EQ(ErrorOf(config),
             "algorithm.mini_batch_size 65 is more than the 64 completions of a step (rollout.prompts_per_step x "
             "rollout.num_generations)");
-  config.algorithm.minibatches_of = "decisions";
-  config.algorithm.mini_batch_size = 64 * 64;
+  config.algorithm.update.unit = MinibatchUnit::kDecision;
+  config.algorithm.update.mini_batch_size = 64 * 64;
   EXPECT_OK(CheckConfig(config, 1));
-  config.algorithm.mini_batch_size = 64 * 64 + 1;
+  config.algorithm.update.mini_batch_size = 64 * 64 + 1;
   EXPECT_EQ(ErrorOf(config),
             "algorithm.mini_batch_size 4097 is more than the 4096 decisions that a step can have "
             "(rollout.prompts_per_step x rollout.num_generations episodes of at most 64)");
@@ -150,8 +151,8 @@ TEST(CheckConfigTest, AMinibatchHasASizeOrANumberWithinTheStep) {
 
 TEST(CheckConfigTest, MinibatchesOfDecisionsNeedRatiosOfTokens) {
   Config config;
-  config.algorithm.name = "gspo";
-  config.algorithm.minibatches_of = "decisions";
+  SelectPreset("gspo", &config.algorithm);
+  config.algorithm.update.unit = MinibatchUnit::kDecision;
   EXPECT_EQ(ErrorOf(config),
             "[algorithm]: minibatches_of decisions cannot be combined with importance_sampling_level sequence, which "
             "needs all tokens of a completion in one update; choose episodes or groups, or change the other key");
@@ -159,8 +160,8 @@ TEST(CheckConfigTest, MinibatchesOfDecisionsNeedRatiosOfTokens) {
 
 TEST(CheckConfigTest, ABaselineOverTheStepNeedsTwoCompletionsPerStep) {
   Config config;
-  config.algorithm.name = "episode_rloo";
-  config.algorithm.baseline_scope = "batch";
+  SelectPreset("episode_rloo", &config.algorithm);
+  config.algorithm.advantage.baseline_over_batch = true;
   config.rollout.num_generations = 1;
   EXPECT_OK(CheckConfig(config, 1));
   config.rollout.prompts_per_step = 1;
@@ -168,14 +169,14 @@ TEST(CheckConfigTest, ABaselineOverTheStepNeedsTwoCompletionsPerStep) {
             "algorithm.baseline_scope batch compares the completions of a step with each other, but "
             "rollout.prompts_per_step 1 with rollout.num_generations 1 gives a single one: set one of them to 2 or "
             "more");
-  config.algorithm.name = "grpo";
+  SelectPreset("grpo", &config.algorithm);
   EXPECT_EQ(ErrorOf(config),
             "[algorithm]: baseline_scope batch cannot be combined with baseline group_mean; it needs leave_one_out");
 }
 
 TEST(CheckConfigTest, ActionsAreCheckedWhereTheyAreJson) {
   Config config;
-  config.algorithm.reward = "environment";
+  config.algorithm.reward.functions = "environment";
   config.environment.invalid_episodes = "drop";
   config.environment.name = "grid_navigation";
   EXPECT_OK(CheckConfig(config, 1));
@@ -188,7 +189,7 @@ TEST(CheckConfigTest, AnEnvironmentNeedsItsReward) {
   config.environment.name = "number_guess";
   EXPECT_EQ(ErrorOf(config).substr(0, 95),
             "algorithm.reward is \"exact_match\", but the rewards of environment.name number_guess are called ");
-  config.algorithm.reward = "environment exact_match";
+  config.algorithm.reward.functions = "environment exact_match";
   EXPECT_OK(CheckConfig(config, 1));
   config.data.path = "problems.jsonl";
   EXPECT_EQ(ErrorOf(config), "data.path is set, but environment.name number_guess makes its own tasks: leave it empty");
@@ -198,26 +199,26 @@ TEST(CheckConfigTest, AnEnvironmentNeedsItsReward) {
             "rollout.stop is set, but the actions of environment.name number_guess end with texts of environment.stop: "
             "set that instead");
   config = Config();
-  config.algorithm.reward = "environment";
+  config.algorithm.reward.functions = "environment";
   EXPECT_EQ(ErrorOf(config), "algorithm.reward names environment, but there is none: set environment.name");
 }
 
 TEST(CheckConfigTest, RewardsOfTurnsNeedTurnsAndReturnsOfTokens) {
   Config config;
-  config.algorithm.turn_rewards = "turn";
-  config.algorithm.name = "ppo";
+  config.algorithm.reward.by_turn = true;
+  SelectPreset("ppo", &config.algorithm);
   EXPECT_EQ(ErrorOf(config), "algorithm.turn_rewards is turn, but there are no turns: set environment.name");
   config.environment.name = "number_guess";
-  config.algorithm.reward = "environment";
+  config.algorithm.reward.functions = "environment";
   for (const char* name : {"ppo", "reinforce_plus_plus", "agemem"}) {
-    config.algorithm.name = name;
+    SelectPreset(name, &config.algorithm);
     EXPECT_OK(CheckConfig(config, 1)) << name;
   }
-  config.algorithm.reward_clip_range = "-1 1";
+  config.algorithm.advantage.reward_clip_range = {{-1, 1}};
   EXPECT_EQ(ErrorOf(config).substr(0, 56), "algorithm.reward_clip_range clips an episode's sum of re");
-  config.algorithm.reward_clip_range = "";
+  config.algorithm.advantage.reward_clip_range = std::nullopt;
   for (const char* name : {"grpo", "rloo", "reinforce_plus_plus_baseline"}) {
-    config.algorithm.name = name;
+    SelectPreset(name, &config.algorithm);
     EXPECT_EQ(ErrorOf(config),
               "algorithm.turn_rewards turn cannot be combined with algorithm.name " + std::string(name) +
                   ", whose advantages are per episode: set algorithm.name to ppo, reinforce_plus_plus or agemem, or "
@@ -228,15 +229,15 @@ TEST(CheckConfigTest, RewardsOfTurnsNeedTurnsAndReturnsOfTokens) {
 // Where a step is compared by what it earns itself, one reward at the end would be compared with the zeros of others.
 TEST(CheckConfigTest, StepsThatEarnNothingAreNotComparedByTheirOwnRewards) {
   Config config;
-  config.algorithm.name = "agemem";
+  SelectPreset("agemem", &config.algorithm);
   EXPECT_EQ(ErrorOf(config),
             "algorithm.name agemem with algorithm.gamma 0 compares each step by what it earns itself, but "
             "algorithm.turn_rewards episode gives one reward at the end of an episode: set algorithm.gamma to 1, or "
             "algorithm.name to grpo, which gives every step of an episode its reward");
-  config.algorithm.gamma = 1;
+  config.algorithm.advantage.gamma = 1;
   EXPECT_OK(CheckConfig(config, 1));
   config = Config();
-  config.algorithm.name = "agemem";
+  SelectPreset("agemem", &config.algorithm);
   config.run.workload = "memory_agent";
   EXPECT_OK(CheckConfig(config, 1));  // memory.reward composite
   config.memory.reward = "agemem";
@@ -246,15 +247,15 @@ TEST(CheckConfigTest, StepsThatEarnNothingAreNotComparedByTheirOwnRewards) {
 TEST(CheckConfigTest, AClipOfSumsNamesWhatGivesRewardsDuringAnEpisode) {
   const auto error = [](const std::function<void(Config&)>& choose) {
     Config config;
-    config.algorithm.name = "ppo", config.algorithm.reward_clip_range = "-1 1";
+    SelectPreset("ppo", &config.algorithm), config.algorithm.advantage.reward_clip_range = {{-1, 1}};
     choose(config);
     return ErrorOf(config);
   };
   constexpr char kClips[] = "algorithm.reward_clip_range clips an episode's sum of rewards, which ";
   constexpr char kRemedy[] = " does not use: remove one of them";
   EXPECT_EQ(error([](Config& c) {
-              c.environment.name = "number_guess", c.algorithm.reward = "environment";
-              c.algorithm.turn_rewards = "turn";
+              c.environment.name = "number_guess", c.algorithm.reward.functions = "environment";
+              c.algorithm.reward.by_turn = true;
             }),
             absl::StrCat(kClips, "algorithm.turn_rewards turn", kRemedy));
   EXPECT_EQ(error([](Config& c) { c.run.workload = "quiet_star"; }),
@@ -290,19 +291,20 @@ TEST(CheckConfigTest, AProcessNeedsACommandAndAnEnvironmentOrReward) {
   EXPECT_EQ(ErrorOf(config),
             "process.command is set, but neither environment.name nor algorithm.reward is process: it would not be "
             "used");
-  config.algorithm.reward = "process";
+  config.algorithm.reward.functions = "process";
   EXPECT_OK(CheckConfig(config, 1));
-  config.environment.name = "process", config.algorithm.reward = "environment", config.data.path = "problems.jsonl";
+  config.environment.name = "process", config.algorithm.reward.functions = "environment",
+  config.data.path = "problems.jsonl";
   EXPECT_OK(CheckConfig(config, 1));
-  config.environment.name = "", config.algorithm.reward = "process", config.data.path = "";
-  config.algorithm.baseline = "greedy";
+  config.environment.name = "", config.algorithm.reward.functions = "process", config.data.path = "";
+  config.algorithm.advantage.baseline = Baseline::kGreedy;
   EXPECT_EQ(
       ErrorOf(config),
       "algorithm.baseline greedy plays episodes that are not stored, so that a replay would have to call the "
       "external process of process.command again: choose another baseline, or an environment and rewards without a "
       "process");
-  config.algorithm.baseline = "";
-  config.algorithm.name = "a2po";
+  config.algorithm.advantage.baseline = AlgorithmConfig().advantage.baseline;
+  SelectPreset("a2po", &config.algorithm);
   EXPECT_EQ(ErrorOf(config).substr(0, 52), "algorithm.baseline optimal plays episodes that are n");
   config.algorithm = {.name = "remax", .reward = "environment"};
   config.environment.name = "process";
@@ -311,8 +313,8 @@ TEST(CheckConfigTest, AProcessNeedsACommandAndAnEnvironmentOrReward) {
   config.environment.name = "countdown";
   EXPECT_OK(CheckConfig(config, 1));
   config = {};
-  config.algorithm.reward = "process";
-  config.algorithm.baseline = "";
+  config.algorithm.reward.functions = "process";
+  config.algorithm.advantage.baseline = AlgorithmConfig().advantage.baseline;
   config.process.command = "";
   EXPECT_EQ(ErrorOf(config), "algorithm.reward names process, but process.command is empty: set it");
 }
@@ -325,17 +327,17 @@ TEST(CheckConfigTest, RejectsGroupsOfOneWithAGroupBaseline) {
             "compares the completions of a prompt with each other: set it to 2 or more, or algorithm.name to ppo, "
             "reinforce or reinforce_plus_plus");
   for (const char* name : {"rloo", "opo", "dr_grpo", "reinforce_plus_plus_baseline", "agemem"}) {
-    config.algorithm.name = name;
+    SelectPreset(name, &config.algorithm);
     EXPECT_NE(ErrorOf(config).find("compares the completions"), std::string::npos) << name;
   }
   for (const char* name : {"ppo", "reinforce", "remax", "reinforce_plus_plus"}) {
-    config.algorithm.name = name;
+    SelectPreset(name, &config.algorithm);
     EXPECT_OK(CheckConfig(config, 1)) << name;
   }
   config.algorithm.dynamic_sampling = true;
   EXPECT_NE(ErrorOf(config).find("algorithm.dynamic_sampling"), std::string::npos);
   config.algorithm = {.name = "grpo"};
-  config.algorithm.lone_sample_keeps_reward = true;
+  config.algorithm.advantage.lone_sample_keeps_reward = true;
   EXPECT_OK(CheckConfig(config, 1));
 }
 
@@ -458,7 +460,7 @@ TEST(CheckConfigTest, TextsOfThoughtsAndExamplesOfTheSftFitThePositions) {
 TEST(CheckConfigTest, ACountdownsNumbersAreBounded) {
   Config config;
   config.environment.name = "countdown";
-  config.algorithm.reward = "environment";
+  config.algorithm.reward.functions = "environment";
   config.environment.largest = 500'000;
   EXPECT_OK(CheckConfig(config, 1));
   config.environment.largest = 500'001;

@@ -1,19 +1,16 @@
 #ifndef RL_CONFIG_CONFIG_H_
 #define RL_CONFIG_CONFIG_H_
 
-// The configuration: plain data with its defaults. The keys of the TOML file are the
-// members' names, except within the options of a component (KlOptions); sections.cc and docs/configuration.md define
-// their meanings and ranges. Names and defaults follow TRL where TRL has them. Everything except [execution] is part of
-// the run's identity.
+// The configuration: plain data with its defaults. The keys of the TOML file are the members' names, except within the
+// options of a component (AlgorithmConfig); the listings of the sections, from which docs/configuration.md is written,
+// define their meanings and ranges. Names and defaults follow TRL where TRL has them. Everything except [execution] is
+// part of the run's identity.
 
 #include <cstdint>
 #include <string>
 
 #include "core/config/field_list.h"
-#include "rl/advantage/optimal_value.h"
-#include "rl/loss/options.h"
-#include "rl/schedule/entropy_coefficient.h"
-#include "rl/schedule/kl_coefficient.h"
+#include "rl/algorithm/algorithm.h"
 #include "rl/schedule/learning_rate.h"
 #include "rl/workloads/bandit/section/bandit_section.h"
 #include "rl/workloads/completions/section/environment_section.h"
@@ -103,88 +100,6 @@ struct RolloutConfig {
   std::string stop_token_ids = "";  // "": none
 
   bool operator==(const RolloutConfig&) const = default;
-};
-
-struct AlgorithmConfig {
-  std::string name = "grpo";
-  std::string loss_type = "";      // "": the algorithm's own, as everywhere here; see AlgorithmOf
-  std::string scale_rewards = "";  // ""
-  double epsilon = -1;             // -1
-  double epsilon_high = -1;        // -1
-  double beta = -1;                // -1
-  int64_t num_iterations = 0;      // 0
-  std::string reward = "exact_match";
-  double advantage_epsilon = 1e-4;
-
-  // Rewards.
-  std::string reward_weights = "";  // "": 1 each
-  std::string multi_objective_aggregation = "sum_then_normalize";
-  int64_t soft_punish_cache = 0;  // 0: no punishment
-  double missing_eos_penalty = 0;
-  std::string reward_clip_range = "";  // "": not clipped
-  std::string turn_rewards = "episode";
-
-  // Advantages.
-  std::string baseline = "";  // ""
-  std::string baseline_scope = "group";
-  double baseline_decay = 0.9;
-  bool normalize_advantages = false;
-  int64_t ddof = 1;
-  std::string whiten_tokens = "";  // ""
-  bool lone_sample_keeps_reward = false;
-  double gamma = -1;  // -1
-  bool dynamic_sampling = false;
-
-  // The optimal advantage, and its regression.
-  OptimalValueOptions optimal = {};
-  double beta2 = 1e-3;
-
-  // The value function.
-  std::string value_model = "head";
-  double lam = 0.95;
-  std::string value_steps = "tokens";
-  double vf_coef = 0.1;
-  double cliprange_value = 0.2;  // 0: not clipped
-  bool whiten_rewards = false;
-  std::string reward_scaling = "none";
-  bool bootstrap_truncated = true;
-
-  // The loss.
-  std::string clip = "";                       // ""
-  std::string aggregation = "";                // ""
-  std::string importance_sampling_level = "";  // ""
-  double delta = 0;                            // 0: none
-  double dual_clip = 0;                        // 0: none
-  double off_policy_mask_threshold = -1;       // -1: none
-  bool mask_truncated_completions = false;
-  double sapo_temperature_pos = 1;
-  double sapo_temperature_neg = 1.05;
-  VespoOptions vespo = {};
-  std::string importance_correction = "none";
-  double importance_clip_max = 3;
-  double importance_clip_min = 0;  // 0: none
-  double top_entropy_quantile = 1;
-  EntropyOptions entropy = {};
-
-  // Several updates per step.
-  int64_t num_mini_batches = 1;
-  int64_t mini_batch_size = 0;  // 0: num_mini_batches
-  std::string minibatches_of = "groups";
-  bool episode_metrics = false;
-  double target_kl = 0;  // 0: never stops early
-  std::string target_kl_of = "minibatches";
-  bool diagnostics = false;
-
-  // The divergence from the reference.
-  std::string kl_estimator = "";            // ""
-  std::string use_bias_correction_kl = "";  // ""
-  std::string kl_in_reward = "";            // ""
-  KlOptions kl = {};                        // `initial` and `total_updates` are no keys
-  bool sync_ref_model = false;
-  double ref_model_mixup_alpha = 0.6;
-  int64_t ref_model_sync_steps = 512;
-
-  bool operator==(const AlgorithmConfig&) const = default;
 };
 
 struct EvaluationConfig {

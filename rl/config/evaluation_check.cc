@@ -26,7 +26,7 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
 bool DefinesAccuracy(const Config& config) {
   if (!Traits(config).has_completions || config.evaluation.correct_reward > 0 || !config.environment.name.empty())
     return true;
-  const absl::StatusOr<RewardChoice> rewards = ParseRewardChoice(config.algorithm);
+  const absl::StatusOr<RewardChoice> rewards = ParseRewardChoice(config.algorithm.reward);
   if (!rewards.ok()) return true;  // CheckConfig refuses them
   return std::any_of(rewards->functions.begin(), rewards->functions.end(),
                      [](const std::string& name) { return name != kProcessReward; });
@@ -73,7 +73,7 @@ absl::Status CheckEvaluation(const Config& config) {
   if (Contains(names, evaluation.metric_for_best_model)) return absl::OkStatus();
   if (Contains(ScoreMetricNames(evaluation.num_generations), evaluation.metric_for_best_model)) {
     return refuse("evaluation.metric_for_best_model ", evaluation.metric_for_best_model,
-                  " counts correct answers, and algorithm.reward ", config.algorithm.reward,
+                  " counts correct answers, and algorithm.reward ", config.algorithm.reward.functions,
                   " does not say which are: set evaluation.correct_reward to the least reward of one, or the metric to "
                   "eval_reward or eval_greedy_reward");
   }

@@ -56,7 +56,7 @@ TEST(EvaluationCheckTest, RejectsAFileTogetherWithAShare) {
 TEST(EvaluationCheckTest, AProgramsRewardDefinesNoAccuracy) {
   const auto defines = [](const std::string& reward, const std::string& environment, double correct_reward) {
     Config config;
-    config.algorithm.reward = reward;
+    config.algorithm.reward.functions = reward;
     config.environment.name = environment;
     config.evaluation.correct_reward = correct_reward;
     return DefinesAccuracy(config);
@@ -72,7 +72,7 @@ TEST(EvaluationCheckTest, AProgramsRewardDefinesNoAccuracy) {
 TEST(EvaluationCheckTest, WithoutAccuracyTheMetricIsAReward) {
   const auto with = [](const std::string& metric, double correct_reward = 0) {
     return [=](Config& config) {
-      config.algorithm.reward = "process";
+      config.algorithm.reward.functions = "process";
       config.evaluation.metric_for_best_model = metric;
       config.evaluation.correct_reward = correct_reward;
     };

@@ -1,38 +1,13 @@
 #include "rl/config/key_conditions.h"
 
-#include <optional>
 #include <string>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "rl/config/algorithm_choice.h"
 
 namespace reprise::rl {
 
-struct Conditions::LastAlgorithm {
-  const absl::StatusOr<AlgorithmRow>& Row(const AlgorithmConfig& algorithm) {
-    if (!row || !(algorithm == of)) {
-      of = algorithm;
-      row = AlgorithmOf(algorithm);
-    }
-    return *row;
-  }
-
-  AlgorithmConfig of;
-  std::optional<absl::StatusOr<AlgorithmRow>> row;
-};
-
-Conditions::Conditions(const Config& config) : config_(&config), last_(std::make_shared<LastAlgorithm>()) {}
-
 std::function<bool()> Conditions::operator()(bool (*holds)(const Config&)) const {
   return [config = config_, holds] { return holds(*config); };
-}
-
-std::function<bool()> Conditions::operator()(bool (*holds)(const Config&, const AlgorithmRow&)) const {
-  return [config = config_, last = last_, holds] {
-    const absl::StatusOr<AlgorithmRow>& row = last->Row(config->algorithm);
-    return !row.ok() || holds(*config, *row);
-  };
 }
 
 config::Condition Conditions::Workload(absl::string_view name) const {
@@ -45,7 +20,7 @@ config::Condition Conditions::WorkloadWith(bool WorkloadTraits::* trait) const {
           .needs = absl::StrCat("run.workload ", WorkloadNames(trait))};
 }
 
-bool HasValues(const Config&, const AlgorithmRow& row) { return NeedsValues(row); }
+bool HasValues(const Config& config) { return NeedsValues(config.algorithm); }
 
 bool HasEnvironment(const Config& config) { return !config.environment.name.empty(); }
 
@@ -53,9 +28,9 @@ bool HasTurns(const Config& config) { return HasEnvironment(config) || Traits(co
 
 bool HasSft(const Config& config) { return config.sft.steps > 0; }
 
-bool HasDivergence(const Config& config, const AlgorithmRow& row) {
+bool HasDivergence(const Config& config) {
   const KlOptions& kl = config.algorithm.kl;
-  return Beta(row) != 0 || (kl.schedule == KlSchedule::kLinear && kl.final != 0) ||
+  return Beta(config.algorithm) != 0 || (kl.schedule == KlSchedule::kLinear && kl.final != 0) ||
          (kl.schedule == KlSchedule::kBanded && kl.low != 0);
 }
 

@@ -5,11 +5,9 @@
 // alone are in its file.
 
 #include <functional>
-#include <memory>
 
 #include "absl/strings/string_view.h"
 #include "core/config/field.h"
-#include "rl/algorithm/algorithm.h"
 #include "rl/config/config.h"
 #include "rl/config/workload_traits.h"
 
@@ -19,32 +17,26 @@ namespace reprise::rl {
 //   list.Int("kl_interval", ...).ReadIf(when(Follows<KlSchedule::kBanded>), "algorithm.kl_schedule banded");
 class Conditions {
  public:
-  explicit Conditions(const Config& config);
+  explicit Conditions(const Config& config) : config_(&config) {}
 
   std::function<bool()> operator()(bool (*holds)(const Config& config)) const;
-  // Where [algorithm] is invalid, which other checks report, such a condition holds.
-  std::function<bool()> operator()(bool (*holds)(const Config& config, const AlgorithmRow& row)) const;
 
   // Scopes: a run of this workload, or of one that has the trait.
   config::Condition Workload(absl::string_view name) const;
   config::Condition WorkloadWith(bool WorkloadTraits::* trait) const;
 
  private:
-  struct LastAlgorithm;
-
   const Config* config_;
-  std::shared_ptr<LastAlgorithm> last_;  // to resolve it takes longer than to compare it
 };
 
-// row: that of config.algorithm, as in all of these.
-bool HasValues(const Config& config, const AlgorithmRow& row);
+bool HasValues(const Config& config);
 bool HasEnvironment(const Config& config);
 // Turns of several tokens.
 bool HasTurns(const Config& config);
 bool HasSft(const Config& config);
 
 // Whether the divergence ever has a weight: a schedule becomes nonzero by final_beta or by kl_low.
-bool HasDivergence(const Config& config, const AlgorithmRow& row);
+bool HasDivergence(const Config& config);
 
 inline constexpr absl::string_view kValue = "algorithm.baseline value";
 inline constexpr absl::string_view kSft = "sft.steps above 0";

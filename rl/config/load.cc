@@ -9,7 +9,7 @@
 #include "core/config/toml_reader.h"
 #include "core/status/status_macros.h"
 #include "models/lora/lora_config.h"
-#include "rl/config/algorithm_choice.h"
+#include "rl/config/algorithm_check.h"
 #include "rl/config/check.h"
 
 namespace reprise::rl {
@@ -57,7 +57,6 @@ absl::Status FillPreset(ResolvedConfig* resolved) {
   const auto fill = [&](absl::string_view section, const std::string& setting) -> absl::Status {
     const std::string key = setting.substr(0, setting.find('='));
     const std::string name = absl::StrCat(section, ".", key);
-    RETURN_IF_ERROR(AlgorithmOf(config.algorithm).status());
     if (resolved->origins.contains(name) || fields.Find(section, key)->FirstUnmet() != nullptr) return absl::OkStatus();
     config::Origins unused;
     RETURN_IF_ERROR(config::ApplyOverride(absl::StrCat(section, ".", setting), fields, unused));
@@ -96,16 +95,33 @@ relative to the working directory. A run stores digests of what they lead to and
 
 }  // namespace
 
+const std::set<std::string>& PresetKeys() {
+  static const auto* const kKeys = [] {
+    auto* const keys = new std::set<std::string>();
+    Config grpo, other;
+    const config::FieldList of_grpo = FieldsOf(grpo), of_other = FieldsOf(other);
+    for (const AlgorithmPreset& preset : AlgorithmPresets()) {
+      other.algorithm = preset.algorithm;
+      for (size_t i = 0; i < of_grpo.fields().size(); ++i) {
+        const config::Field& field = of_grpo.fields()[i];
+        if (field.Get() != of_other.fields()[i].Get()) keys->insert(field.Name());
+      }
+    }
+    keys->erase("algorithm.name");
+    return keys;
+  }();
+  return *kKeys;
+}
+
 absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_view file_name,
                                           absl::Span<const std::string> overrides,
                                           absl::Span<const std::string> unset) {
   ResolvedConfig resolved;
   RETURN_IF_ERROR(config::Resolve(text, file_name, overrides, FieldsOf(resolved.config), resolved.origins, unset));
   RETURN_IF_ERROR(FillPreset(&resolved));
-  ASSIGN_OR_RETURN(const std::vector<std::string> filled, FillAlgorithm(&resolved.config.algorithm));
-  for (const std::string& key : filled) {
-    resolved.origins[key] = absl::StrCat("algorithm.name ", resolved.config.algorithm.name);
-  }
+  RETURN_IF_ERROR(CheckAlgorithm(resolved.config.algorithm));
+  const std::string preset = absl::StrCat("algorithm.name ", resolved.config.algorithm.name);
+  for (const std::string& key : PresetKeys()) resolved.origins.emplace(key, preset);
   resolved.canonical = CanonicalConfig(resolved.config);
   // A run stores this text and must be able to read it; with its escapes it may be longer than the file.
   if (resolved.canonical.size() > config::kLongestToml) {
@@ -119,7 +135,6 @@ absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_v
 
 std::string CanonicalConfig(const Config& config) {
   Config copy = config;
-  copy.algorithm = WithOwnValues(config.algorithm);
   copy.optimizer.preset.clear();                                    // its values are those of its keys
   copy.lora.target_modules = JoinTargets(AdaptersOf(config.lora));  // a set: order and repetition mean nothing
   return config::CanonicalText(FieldsOf(copy));

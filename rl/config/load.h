@@ -3,6 +3,7 @@
 
 // Converts a run's configuration from text and to text. All functions are pure.
 
+#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -16,15 +17,15 @@ namespace reprise::rl {
 
 struct ResolvedConfig {
   Config config;
-  config::Origins origins;  // of values that are not defaults
+  config::Origins origins;  // of values that are not defaults of the program
   std::string canonical;    // CanonicalConfig(config)
   Digest digest;            // its SHA-256
 };
 
 // Applies the defaults, then the TOML text of the file (whose name is used only in messages) without the keys in
-// `unset`, then each override `section.key=value`; keys of [algorithm] that have the algorithm's own value are then
-// filled. Every value has its type and is in its range; for cross-field validation see CheckConfig. InvalidArgument
-// with the place, the range and the nearest known name.
+// `unset`, then each override `section.key=value`. Every value has its type and is in its range; for cross-field
+// validation see CheckConfig; that of [algorithm] is done. InvalidArgument with the place, the range and the nearest
+// known name.
 absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_view file_name,
                                           absl::Span<const std::string> overrides,
                                           absl::Span<const std::string> unset = {});
@@ -32,6 +33,10 @@ absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_v
 // Returns the semantic keys that the run reads as sorted lines `section.key = value`; the SHA-256 of this text
 // identifies the configuration. LoadConfig reads it back.
 std::string CanonicalConfig(const Config& config);
+
+// Returns the names of the keys that algorithm.name sets: those whose values differ between presets. The reference
+// stays valid.
+const std::set<std::string>& PresetKeys();
 
 // Returns all keys as TOML, each with the origin of its value as a comment.
 std::string PrintConfig(const ResolvedConfig& resolved);

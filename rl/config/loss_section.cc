@@ -9,8 +9,6 @@ namespace {
 using config::Between;
 using config::FieldList;
 
-using Row = AlgorithmRow;
-
 constexpr int64_t kMostSteps = (int64_t{1} << 32) - 1;
 constexpr config::DoubleRange kPositive = {.low = config::kLeastFloat, .high = config::kMostFloat};
 // Within these, no exponential of a soft clip exceeds the range of a double (rl/loss/terms.cc).
@@ -18,41 +16,37 @@ constexpr config::DoubleRange kTemperature = {.low = config::kLeastFloat, .high 
 constexpr config::DoubleRange kPower = {.low = config::kLeastFloat, .high = 32};
 constexpr config::DoubleRange kRate = {.low = config::kLeastFloat, .high = 256};
 constexpr config::DoubleRange kNotNegative = {.low = 0, .high = config::kMostFloat};
-constexpr config::DoubleRange kMinusOneOrNotNegative = {.low = 0, .high = config::kMostFloat, .or_exactly = -1};
 // Weights of terms of the loss: a gradient must stay below what is taken for a corruption (core/tensor/bounds.h).
 constexpr config::DoubleRange kLossWeight = {.low = 0, .high = 1e9};
 constexpr config::DoubleRange kShare = {.low = 0, .high = 1};
-constexpr config::DoubleRange kZeroOrMoreThanOne = {
-    .low = 1, .high = config::kMostFloat, .without_low = true, .or_exactly = 0};
+constexpr config::DoubleRange kMoreThanOne = {.low = 1, .high = config::kMostFloat, .without_low = true};
 
-bool HasReference(const Config& config, const Row& row) {
-  return HasDivergence(config, row) || RegressesToReference(row.loss) || row.advantage.baseline == Baseline::kOptimal;
+bool HasReference(const Config& config) {
+  return HasDivergence(config) || RegressesToReference(config.algorithm.loss) ||
+         config.algorithm.advantage.baseline == Baseline::kOptimal;
 }
 
-bool EstimatesInLoss(const Config& config, const Row& row) {
-  return HasDivergence(config, row) && !KlInReward(row) && row.loss.kl_estimator != KlEstimator::kExact;
+bool EstimatesInLoss(const Config& config) {
+  return HasDivergence(config) && !KlInReward(config.algorithm) &&
+         config.algorithm.loss.kl_estimator != KlEstimator::kExact;
 }
 
-bool HasRatio(const Config& config, const Row& row) {
-  const Clip clip = EffectiveClip(row.loss);
+bool HasRatio(const Config& config) {
+  const Clip clip = EffectiveClip(config.algorithm.loss);
   const bool has_own = clip == Clip::kTwoSided || clip == Clip::kCispo || clip == Clip::kSapo || clip == Clip::kNone;
-  return has_own || (EstimatesInLoss(config, row) && row.loss.use_bias_correction_kl);
+  return has_own || (EstimatesInLoss(config) && config.algorithm.loss.use_bias_correction_kl);
 }
 
 template <Clip clip>
-bool Clips(const Config&, const Row& row) {
-  return EffectiveClip(row.loss) == clip;
+bool Clips(const Config& config) {
+  return EffectiveClip(config.algorithm.loss) == clip;
 }
 
-bool HasLowerClip(const Config& config, const Row& row) {
-  return Clips<Clip::kTwoSided>(config, row) || Clips<Clip::kGmpo>(config, row);
-}
+bool HasLowerClip(const Config& config) { return Clips<Clip::kTwoSided>(config) || Clips<Clip::kGmpo>(config); }
 
-bool HasUpperClip(const Config& config, const Row& row) {
-  return HasLowerClip(config, row) || Clips<Clip::kCispo>(config, row);
-}
+bool HasUpperClip(const Config& config) { return HasLowerClip(config) || Clips<Clip::kCispo>(config); }
 
-bool Corrects(const Config&, const Row& row) { return row.correction.mode != ImportanceMode::kNone; }
+bool Corrects(const Config& config) { return config.algorithm.correction.mode != ImportanceMode::kNone; }
 
 bool AdaptsEntropy(const Config& config) { return config.algorithm.entropy.adaptive; }
 
@@ -79,9 +73,7 @@ bool FollowsDivergence(const Config& config) {
   return Follows<KlSchedule::kProportional>(config) || Follows<KlSchedule::kBanded>(config);
 }
 
-bool SyncsReference(const Config& config, const Row& row) {
-  return config.algorithm.sync_ref_model && HasReference(config, row);
-}
+bool SyncsReference(const Config& config) { return config.algorithm.reference.sync && HasReference(config); }
 
 constexpr absl::string_view kTwoSided = "algorithm.clip two_sided";
 constexpr absl::string_view kVespo = "algorithm.clip vespo";
@@ -93,79 +85,70 @@ constexpr absl::string_view kAdaptive = "algorithm.use_adaptive_entropy true";
 constexpr absl::string_view kBanded = "algorithm.kl_schedule banded";
 constexpr absl::string_view kCorrection = "an algorithm.importance_correction";
 
+Clip GetClip(const AlgorithmConfig& algorithm) { return EffectiveClip(algorithm.loss); }
+Aggregation GetAggregation(const AlgorithmConfig& algorithm) { return EffectiveAggregation(algorithm.loss); }
+LossType GetLossType(const AlgorithmConfig& algorithm) { return algorithm.loss.loss_type; }
+double GetEpsilon(const AlgorithmConfig& algorithm) { return algorithm.loss.epsilon; }
+
 void VisitClips(FieldList& list, AlgorithmConfig& algorithm, const Conditions& when) {
-  list.Name(
-      "clip", algorithm.clip, {"", "two_sided", "cispo", "sapo", "vespo", "none", "reinforce", "gmpo", "regression"},
-      "A token's policy term: PPO's clipped ratio, those of these algorithms, the unclipped ratio, the "
-      "log-probability without a ratio, the geometric mean of a completion's clipped ratios (arXiv 2507.20673), or "
-      "the regression of its log-ratio to the reference (a2po); empty = the algorithm's own.");
-  list.Name("aggregation", algorithm.aggregation,
-            {"", "grpo", "bnpo", "dr_grpo", "dapo", "luspo", "sum", "sequence_mean", "turn_mean"},
-            "The divisor of the sum of the terms: as the loss types of these names, none (sum), or as grpo over "
-            "completions with an unmasked token; turn_mean: as grpo, but each turn of an episode has the same weight. "
-            "Of an episode's log-probabilities luspo thus uses the sum, grpo the mean over tokens, turn_mean that "
-            "over turns; empty = the algorithm's own.")
-      .ReadIf(when([](const Config& config, const Row& row) {
-                return EffectiveAggregation(row.loss) != Aggregation::kTurnMean || HasTurns(config);
-              }),
-              "turns for turn_mean: an environment.name, or run.workload quiet_star");
-  list.Name("importance_sampling_level", algorithm.importance_sampling_level, {"", "token", "sequence", "sequence_sum"},
+  list.Name("importance_sampling_level", algorithm.loss.importance_sampling_level,
+            {"token", "sequence", "sequence_sum"},
             "The level of a probability ratio: a token, the mean over a completion (arXiv 2507.18071), or its sum, "
             "with "
-            "loss_type rloo; empty = the algorithm's own.")
+            "loss_type rloo.")
       .ReadIf(when(HasRatio), "algorithm.clip two_sided, cispo, sapo or none");
-  list.Double("delta", algorithm.delta, kZeroOrMoreThanOne,
-              "Cap of the ratio in the unclipped branch (two-sided clipping); 0 = none.")
+  list.Double("delta", algorithm.loss.delta, kMoreThanOne,
+              "Cap of the ratio in the unclipped branch (two-sided clipping).")
       .ReadIf(when(Clips<Clip::kTwoSided>), kTwoSided);
-  list.Double("dual_clip", algorithm.dual_clip, kZeroOrMoreThanOne,
-              "Terms of negative advantages are at most this times the advantage (arXiv 1912.09729); 0 = none.")
+  list.Double("dual_clip", algorithm.loss.dual_clip, kMoreThanOne,
+              "Terms of negative advantages are at most this times the advantage (arXiv 1912.09729).")
       .ReadIf(when(Clips<Clip::kTwoSided>), kTwoSided);
-  list.Double("off_policy_mask_threshold", algorithm.off_policy_mask_threshold, kMinusOneOrNotNegative,
+  list.Double("off_policy_mask_threshold", algorithm.loss.off_policy_mask_threshold, kNotNegative,
               "Completions of negative advantage whose tokens have become less probable by more than this, in mean "
-              "logarithm, are dropped (DeepSeek-V3.2); -1 = none.");
+              "logarithm, are dropped (DeepSeek-V3.2).");
   list.Bool("mask_truncated_completions", algorithm.mask_truncated_completions,
             "Whether truncated completions are excluded from the loss; their rewards count in their groups.")
       .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_completions));
 }
 
 void VisitSoftClips(FieldList& list, AlgorithmConfig& algorithm, const Conditions& when) {
-  list.Double("sapo_temperature_pos", algorithm.sapo_temperature_pos, kTemperature,
+  list.Double("sapo_temperature_pos", algorithm.loss.sapo_temperature_pos, kTemperature,
               "Temperature of the gate for advantages above 0.")
       .ReadIf(when(Clips<Clip::kSapo>), kSapo);
-  list.Double("sapo_temperature_neg", algorithm.sapo_temperature_neg, kTemperature,
+  list.Double("sapo_temperature_neg", algorithm.loss.sapo_temperature_neg, kTemperature,
               "The temperature for other advantages.")
       .ReadIf(when(Clips<Clip::kSapo>), kSapo);
-  list.Double("vespo_k_pos", algorithm.vespo.k_pos, kPower,
+  list.Double("vespo_k_pos", algorithm.loss.vespo.k_pos, kPower,
               "Power of the ratio in the weight for advantages of at least 0.")
       .ReadIf(when(Clips<Clip::kVespo>), kVespo);
-  list.Double("vespo_lambda_pos", algorithm.vespo.lambda_pos, kRate, "The rate at which that weight falls.")
+  list.Double("vespo_lambda_pos", algorithm.loss.vespo.lambda_pos, kRate, "The rate at which that weight falls.")
       .ReadIf(when(Clips<Clip::kVespo>), kVespo);
-  list.Double("vespo_k_neg", algorithm.vespo.k_neg, kPower, "The power for advantages below 0.")
+  list.Double("vespo_k_neg", algorithm.loss.vespo.k_neg, kPower, "The power for advantages below 0.")
       .ReadIf(when(Clips<Clip::kVespo>), kVespo);
-  list.Double("vespo_lambda_neg", algorithm.vespo.lambda_neg, kRate, "The rate for advantages below 0.")
+  list.Double("vespo_lambda_neg", algorithm.loss.vespo.lambda_neg, kRate, "The rate for advantages below 0.")
       .ReadIf(when(Clips<Clip::kVespo>), kVespo);
-  list.Double("beta2", algorithm.beta2, kPositive,
+  list.Double("beta2", algorithm.loss.regression_beta, kPositive,
               "The log-ratio of policy and reference, times this, is regressed to the advantage.")
       .ReadIf(when(Clips<Clip::kRegression>), "algorithm.clip regression");
 }
 
 void VisitCorrection(FieldList& list, AlgorithmConfig& algorithm, const Conditions& when) {
   list.Name(
-      "importance_correction", algorithm.importance_correction,
+      "importance_correction", algorithm.correction.mode,
       {"none", "token_truncate", "token_mask", "sequence_truncate", "sequence_mask"},
       "Weights of the policy term for tokens, or whole completions, that were drawn with other probabilities "
       "than the policy's: the policy's probability divided by that of the draw, capped, or 0 outside the "
       "bounds. They differ where rollout.top_k, top_p or min_new_tokens restrict the draw, where a memory agent "
       "explores (memory.stage1_behaviour), and for thoughts (quiet_star), which never draw the delimiters; elsewhere "
       "every weight is exactly 1 (sampling/importance_sampling_ratio). It costs a forward pass.");
-  list.Double("importance_clip_max", algorithm.importance_clip_max, kPositive, "The greatest such weight.")
+  list.Double("importance_clip_max", algorithm.correction.clip_max, kPositive, "The greatest such weight.")
       .ReadIf(when(Corrects), kCorrection);
-  list.Double("importance_clip_min", algorithm.importance_clip_min, kNotNegative, "The least such weight; 0 = none.")
+  list.Double("importance_clip_min", algorithm.correction.clip_min, kNotNegative, "The least such weight.")
       .ReadIf(when(Corrects), kCorrection);
 }
 
 void VisitEntropy(FieldList& list, AlgorithmConfig& algorithm, const Conditions& when) {
-  list.Double("top_entropy_quantile", algorithm.top_entropy_quantile, {.low = 0, .high = 1, .without_low = true},
+  list.Double("top_entropy_quantile", algorithm.loss.top_entropy_quantile, {.low = 0, .high = 1, .without_low = true},
               "Only this share of the tokens, those of highest entropy, has the policy term (arXiv 2506.01939); 1 "
               "= all.")
       .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_language_model));
@@ -239,27 +222,26 @@ void VisitKlSchedule(FieldList& list, AlgorithmConfig& algorithm, const Conditio
 
 // The divergence itself, and the reference model.
 void VisitDivergence(FieldList& list, AlgorithmConfig& algorithm, const Conditions& when) {
-  list.Name("kl_estimator", algorithm.kl_estimator, {"", "k1", "k2", "k3", "exact"},
-            "The estimator of the divergence, from only the sampled token; exact: the divergence itself, over the "
-            "whole vocabulary, for which the reference runs beside every update; it can only be in the loss. Empty "
-            "= "
-            "the algorithm's own, and k1 in the reward.")
-      .ReadIf(when(HasDivergence), kDivergence);
-  list.Name("use_bias_correction_kl", algorithm.use_bias_correction_kl, {"", "on", "off"},
-            "Whether that estimate is multiplied by the probability ratio; empty = the algorithm's own.")
-      .ReadIf(when(EstimatesInLoss),
-              "an estimate of the divergence in the loss: algorithm.beta above 0, with kl_in_reward off");
-  list.Name("kl_in_reward", algorithm.kl_in_reward, {"", "on", "off"},
+  list.Bool("kl_in_reward", config::Through<&KlInReward, &SetKlInReward>(algorithm),
             "Whether the divergence is subtracted from the reward (of the completion, or of each token where tokens "
-            "have their own advantages) and not added to the loss; empty = the algorithm's own.")
+            "have their own advantages) and not added to the loss.")
       .ReadIf(when(HasDivergence), kDivergence);
-  list.Bool("sync_ref_model", algorithm.sync_ref_model, "Whether the reference model is updated from the policy.")
+  list.Name("kl_estimator", config::Through<&Estimator, &SetEstimator>(algorithm), {"k1", "k2", "k3", "exact"},
+            "The estimator of the divergence, from only the sampled token; exact: the divergence itself, over the "
+            "whole vocabulary, for which the reference runs beside every update; it can only be in the loss. In the "
+            "reward the default is k1.")
+      .ReadIf(when(HasDivergence), kDivergence);
+  list.Bool("use_bias_correction_kl", algorithm.loss.use_bias_correction_kl,
+            "Whether that estimate is multiplied by the probability ratio.")
+      .ReadIf(when(EstimatesInLoss),
+              "an estimate of the divergence in the loss: algorithm.beta above 0, with kl_in_reward false");
+  list.Bool("sync_ref_model", algorithm.reference.sync, "Whether the reference model is updated from the policy.")
       .ReadIf(when(HasReference), kReference);
-  list.Double("ref_model_mixup_alpha", algorithm.ref_model_mixup_alpha, kShare,
+  list.Double("ref_model_mixup_alpha", algorithm.reference.mixup_alpha, kShare,
               "The policy's share in the reference model at each synchronisation; 1 = the reference becomes the "
               "policy.")
       .ReadIf(when(SyncsReference), "algorithm.sync_ref_model true");
-  list.Int("ref_model_sync_steps", algorithm.ref_model_sync_steps, Between(1, kMostSteps),
+  list.Int("ref_model_sync_steps", algorithm.reference.sync_steps, Between(1, kMostSteps),
            "Steps from one synchronisation to the next.")
       .ReadIf(when(SyncsReference), "algorithm.sync_ref_model true");
   VisitKlSchedule(list, algorithm, when);
@@ -267,16 +249,33 @@ void VisitDivergence(FieldList& list, AlgorithmConfig& algorithm, const Conditio
 
 }  // namespace
 
-void VisitEpsilon(FieldList& list, AlgorithmConfig& algorithm, const Conditions& when) {
-  list.Double(
-          "epsilon", algorithm.epsilon, {.low = 0, .high = 1, .or_exactly = -1},
-          "The probability ratio is clipped below at 1 - epsilon, with clip gmpo its logarithm at -epsilon; -1 = the "
-          "algorithm's own.")
+void VisitTerm(FieldList& list, AlgorithmConfig& algorithm, const Conditions& when) {
+  list.Name("loss_type", config::Through<&GetLossType, &SetLossType>(algorithm), LossTypeNames(),
+            "The term of a token and how terms are averaged; dapo: over all tokens of the step, grpo: within each "
+            "completion first.");
+  list.Name(
+      "clip", config::Through<&GetClip, &SetClip>(algorithm),
+      {"two_sided", "cispo", "sapo", "vespo", "none", "reinforce", "gmpo", "regression"},
+      "A token's policy term: PPO's clipped ratio, those of these algorithms, the unclipped ratio, the "
+      "log-probability without a ratio, the geometric mean of a completion's clipped ratios (arXiv 2507.20673), or "
+      "the regression of its log-ratio to the reference (a2po). The default is that of loss_type.");
+  list.Name("aggregation", config::Through<&GetAggregation, &SetAggregation>(algorithm),
+            {"grpo", "bnpo", "dr_grpo", "dapo", "luspo", "sum", "sequence_mean", "turn_mean"},
+            "The divisor of the sum of the terms: as the loss types of these names, none (sum), or as grpo over "
+            "completions with an unmasked token; turn_mean: as grpo, but each turn of an episode has the same weight. "
+            "Of an episode's log-probabilities luspo thus uses the sum, grpo the mean over tokens, turn_mean that "
+            "over turns. The default is that of loss_type.")
+      .ReadIf(when([](const Config& config) {
+                return EffectiveAggregation(config.algorithm.loss) != Aggregation::kTurnMean || HasTurns(config);
+              }),
+              "turns for turn_mean: an environment.name, or run.workload quiet_star");
+  list.Double("epsilon", config::Through<&GetEpsilon, &SetEpsilon>(algorithm), kShare,
+              "The probability ratio is clipped below at 1 - epsilon, with clip gmpo its logarithm at -epsilon.")
       .ReadIf(when(HasLowerClip), "algorithm.clip two_sided or gmpo");
   list.Double(
-          "epsilon_high", algorithm.epsilon_high, kMinusOneOrNotNegative,
+          "epsilon_high", algorithm.loss.epsilon_high, kNotNegative,
           "The probability ratio is clipped above at 1 + epsilon_high (cispo: capped at epsilon_high itself; gmpo: its "
-          "logarithm at epsilon_high); -1 = the algorithm's own, which is epsilon unless the algorithm raises it.")
+          "logarithm at epsilon_high). The default is epsilon, unless the algorithm raises it.")
       .ReadIf(when(HasUpperClip), "algorithm.clip two_sided, cispo or gmpo");
 }
 

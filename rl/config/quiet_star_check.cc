@@ -23,8 +23,9 @@ absl::Status CheckRewards(const Config& config) {
         "quiet_star.mixing attention mixes the thoughts of a position together, so that quiet_star.reward non_myopic, "
         "which compares them with each other, would always be 0: set it to graded or binary");
   }
-  if (config.algorithm.minibatches_of != "groups") {
-    return Reject(absl::StrCat("algorithm.minibatches_of ", config.algorithm.minibatches_of,
+  const MinibatchUnit unit = config.algorithm.update.unit;
+  if (unit != MinibatchUnit::kGroup) {
+    return Reject(absl::StrCat("algorithm.minibatches_of ", unit == MinibatchUnit::kEpisode ? "episodes" : "decisions",
                                " divides the thoughts of a text, whose passes and cross-entropy are computed once: "
                                "leave it groups"));
   }
@@ -77,8 +78,9 @@ int64_t LongestHint(const DataConfig& data) {
   return 0;
 }
 
-bool HasExactDivergence(const Config& config, const AlgorithmRow& row) {
-  return HasDivergence(config, row) && !KlInReward(row) && row.loss.kl_estimator == KlEstimator::kExact;
+bool HasExactDivergence(const Config& config) {
+  return HasDivergence(config) && !KlInReward(config.algorithm) &&
+         config.algorithm.loss.kl_estimator == KlEstimator::kExact;
 }
 
 }  // namespace
@@ -135,7 +137,7 @@ int64_t MostThoughtTokens(const Config& config) {
   return std::max<int64_t>(1, LongestText(config.data) - 1) * config.quiet_star.max_thought_length;
 }
 
-absl::Status CheckQuietStar(const Config& config, const AlgorithmRow& algorithm) {
+absl::Status CheckQuietStar(const Config& config) {
   RETURN_IF_ERROR(ValueWidths(config.quiet_star).status());
   RETURN_IF_ERROR(CheckLengths(config));
   RETURN_IF_ERROR(CheckAdapters(config.lora));
@@ -143,7 +145,7 @@ absl::Status CheckQuietStar(const Config& config, const AlgorithmRow& algorithm)
     return Reject("quiet_star.anti_theater_patience counts evaluations, but there are none: set evaluation.every");
   }
   RETURN_IF_ERROR(CheckRewards(config));
-  return CheckBaseline(config.quiet_star, algorithm.advantage);
+  return CheckBaseline(config.quiet_star, config.algorithm.advantage);
 }
 
 }  // namespace reprise::rl

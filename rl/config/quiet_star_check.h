@@ -31,7 +31,7 @@ int64_t LongestExample(const Config& config);
 absl::Status CheckPositions(const Config& config, int64_t positions);
 
 // InvalidArgument, naming the keys, for values that do not go together. algorithm: of the configuration.
-absl::Status CheckQuietStar(const Config& config, const AlgorithmRow& algorithm);
+absl::Status CheckQuietStar(const Config& config);
 
 }  // namespace reprise::rl
 

@@ -39,29 +39,29 @@ absl::StatusOr<std::vector<double>> ParseWeights(const std::string& text, size_t
 
 }  // namespace
 
-absl::StatusOr<RewardChoice> ParseRewardChoice(const AlgorithmConfig& algorithm) {
+absl::StatusOr<RewardChoice> ParseRewardChoice(const RewardSelection& selection) {
   RewardChoice choice;
-  choice.functions = absl::StrSplit(algorithm.reward, ' ');
+  choice.functions = absl::StrSplit(selection.functions, ' ');
   std::set<std::string> seen;
   for (const std::string& name : choice.functions) {
     if (seen.insert(name).second) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("algorithm.reward names ", name, " twice; give it a weight instead"));
   }
-  ASSIGN_OR_RETURN(choice.weights_F, ParseWeights(algorithm.reward_weights, choice.functions.size()));
+  ASSIGN_OR_RETURN(choice.weights_F, ParseWeights(selection.weights, choice.functions.size()));
   choice.names_F = choice.functions;
-  if (algorithm.soft_punish_cache > 0) choice.names_F.emplace_back("soft_overlong");
-  if (algorithm.missing_eos_penalty > 0) choice.names_F.emplace_back("missing_eos");
+  if (selection.soft_punish_cache > 0) choice.names_F.emplace_back("soft_overlong");
+  if (selection.missing_eos_penalty > 0) choice.names_F.emplace_back("missing_eos");
   choice.weights_F.resize(choice.names_F.size(), 1.0);
   return choice;
 }
 
-absl::Status CheckSomeRewardCounts(const AlgorithmConfig& algorithm) {
-  const absl::StatusOr<RewardChoice> choice = ParseRewardChoice(algorithm);
+absl::Status CheckSomeRewardCounts(const RewardSelection& selection) {
+  const absl::StatusOr<RewardChoice> choice = ParseRewardChoice(selection);
   if (!choice.ok()) return absl::OkStatus();
   const auto is_zero = [](double weight) { return weight == 0; };
   if (!std::all_of(choice->weights_F.begin(), choice->weights_F.end(), is_zero)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("algorithm.reward_weights is \"", algorithm.reward_weights,
+  return absl::InvalidArgumentError(absl::StrCat("algorithm.reward_weights is \"", selection.weights,
                                                  "\", so that every reward is 0: give at least one of "
                                                  "algorithm.reward another weight"));
 }

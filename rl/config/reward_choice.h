@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "rl/config/config.h"
+#include "rl/algorithm/algorithm.h"
 
 namespace reprise::rl {
 
@@ -31,11 +31,11 @@ struct RewardChoice {
 
 // Returns InvalidArgument, naming the keys, for weights that are not finite numbers or not one per reward, and for a
 // reward that is named twice. Pure.
-absl::StatusOr<RewardChoice> ParseRewardChoice(const AlgorithmConfig& algorithm);
+absl::StatusOr<RewardChoice> ParseRewardChoice(const RewardSelection& selection);
 
 // Returns InvalidArgument where every weight is 0 and no punishment is enabled, so that every reward is 0; OK for other
 // errors of ParseRewardChoice. Pure.
-absl::Status CheckSomeRewardCounts(const AlgorithmConfig& algorithm);
+absl::Status CheckSomeRewardCounts(const RewardSelection& selection);
 
 }  // namespace reprise::rl
 

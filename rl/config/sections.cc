@@ -43,8 +43,8 @@ bool TrainsAttention(const Config& config) { return IsMuonGrokfast(config) && co
 bool FiltersGradients(const Config& config) { return IsMuonGrokfast(config) && config.optimizer.grokfast_lambda > 0; }
 
 // Decays() in rl/gradient/parameter_units.cc knows the value functions of the other workloads by their names.
-bool ChoosesDecay(const Config& config, const AlgorithmRow& row) {
-  const bool decays_values = NeedsValues(row) && Traits(config).decays_only_values;
+bool ChoosesDecay(const Config& config) {
+  const bool decays_values = NeedsValues(config.algorithm) && Traits(config).decays_only_values;
   return config.optimizer.weight_decay > 0 && (config.optimizer.weight_decay_on != "values" || decays_values);
 }
 

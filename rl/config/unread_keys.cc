@@ -10,7 +10,7 @@
 #include "core/config/field_list.h"
 #include "core/status/check.h"
 #include "core/status/status_macros.h"
-#include "rl/config/algorithm_choice.h"
+#include "rl/config/algorithm_check.h"
 #include "rl/config/reward_choice.h"
 #include "rl/config/workload_traits.h"
 
@@ -39,34 +39,39 @@ class Keys {
   config::FieldList list_;
 };
 
-// Tells which keys of a configuration differ from their defaults and from their row's values.
+// Tells which keys of a configuration were chosen: those that differ from what they would be without their own setting,
+// which is the default or, in [algorithm], what its preset and its other keys make of them.
 class SettingFinder {
  public:
-  explicit SettingFinder(const Config& config) : config_(config), defaults_(Config()), with_(config), without_(config) {
-    with_.config().algorithm = WithOwnValues(config.algorithm);
-  }
+  explicit SettingFinder(const Config& config) : defaults_(Config()), with_(config), without_(config) {}
 
   std::vector<std::string> All() {
     std::vector<std::string> keys;
-    for (size_t i = 0; i < with_.fields().size(); ++i) {
-      const std::string name = with_.fields()[i].Name();
-      if (with_.fields()[i].Get() != defaults_.fields()[i].Get() && DiffersFromDefault(name)) keys.push_back(name);
+    for (const config::Field& field : with_.fields()) {
+      if (IsChosen(field)) keys.push_back(field.Name());
     }
     return keys;
   }
 
-  bool DiffersFromDefault(absl::string_view key) {
-    const config::Value is_default = defaults_.Find(key).Get();
-    const config::Field& field = without_.Find(key);
-    if (field.section != "algorithm") return with_.Find(key).Get() != is_default;
-    without_.config().algorithm = config_.algorithm;
-    CHECK(field.Set(is_default).ok());
-    without_.config().algorithm = WithOwnValues(without_.config().algorithm);
-    return with_.Find(key).Get() != field.Get();
+  // `field`: of any list.
+  bool IsChosen(const config::Field& field) {
+    const std::string name = field.Name();
+    const config::Value value = with_.Find(name).Get();
+    if (field.section != "algorithm") return value != defaults_.Find(name).Get();
+    SetOthers(field.key);
+    return value != without_.Find(name).Get();
   }
 
  private:
-  const Config& config_;
+  // Sets every key of [algorithm] but this one, in the order of listing.
+  void SetOthers(absl::string_view key) {
+    without_.config().algorithm = {};
+    for (size_t i = 0; i < with_.fields().size(); ++i) {
+      const config::Field& field = with_.fields()[i];
+      if (field.section == "algorithm" && field.key != key) without_.fields()[i].Put(field.Get());
+    }
+  }
+
   Keys defaults_, with_, without_;
 };
 
@@ -90,7 +95,7 @@ std::vector<UnreadKey> FindUnread(const Config& config) {
   Visit(list, listed);
   for (const config::Field& field : list.fields()) {
     const config::Condition* const unmet = field.FirstUnmet();
-    if (unmet == nullptr || !settings.DiffersFromDefault(field.Name())) continue;
+    if (unmet == nullptr || !settings.IsChosen(field)) continue;
     (unmet->is_scope ? of_others : unread).push_back({field.Name(), unmet->needs, unmet->is_scope});
   }
   of_others.insert(of_others.end(), unread.begin(), unread.end());
@@ -105,17 +110,18 @@ absl::Status RejectFirst(const std::vector<UnreadKey>& unread) {
 
 // A row that makes several iterations can be combined with a term that has no ratio, but not with all of its
 // iterations.
-absl::Status CheckIterationsHaveRatios(const AlgorithmRow& row) {
-  if (EffectiveClip(row.loss) != Clip::kReinforce || row.update.num_iterations == 1) return absl::OkStatus();
+absl::Status CheckIterationsHaveRatios(const AlgorithmConfig& algorithm) {
+  if (EffectiveClip(algorithm.loss) != Clip::kReinforce || algorithm.update.num_iterations == 1)
+    return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "algorithm.clip reinforce has no ratio to the sampling policy, which differs from the policy after the first of ",
-      row.update.num_iterations, " iterations: set algorithm.num_iterations to 1"));
+      algorithm.update.num_iterations, " iterations: set algorithm.num_iterations to 1"));
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> UnreadKeys(const Config& config) {
-  RETURN_IF_ERROR(AlgorithmOf(config.algorithm).status());
+  RETURN_IF_ERROR(CheckAlgorithm(config.algorithm));
   std::vector<std::string> keys;
   for (UnreadKey& each : FindUnread(config)) keys.push_back(std::move(each.key));
   return keys;
@@ -129,10 +135,10 @@ absl::Status CheckKeysOfWorkload(const Config& config) {
 }
 
 absl::Status CheckKeysAreRead(const Config& config) {
-  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+  RETURN_IF_ERROR(CheckAlgorithm(config.algorithm));
   RETURN_IF_ERROR(RejectFirst(FindUnread(config)));
-  if (Traits(config).has_completions) RETURN_IF_ERROR(CheckSomeRewardCounts(config.algorithm));
-  return CheckIterationsHaveRatios(row);
+  if (Traits(config).has_completions) RETURN_IF_ERROR(CheckSomeRewardCounts(config.algorithm.reward));
+  return CheckIterationsHaveRatios(config.algorithm);
 }
 
 absl::StatusOr<std::vector<std::string>> CheckRunIsLongEnough(const Config& config, const config::Origins& origins) {

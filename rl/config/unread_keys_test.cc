@@ -6,8 +6,8 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/algorithm/algorithm.h"
-#include "rl/config/algorithm_choice.h"
 #include "rl/config/load.h"
+#include "rl/config/preset_testing.h"
 
 namespace reprise::rl {
 namespace {
@@ -25,11 +25,7 @@ std::string ErrorMessage(const std::function<void(Config&)>& choose) {
 TEST(UnreadKeysTest, EveryValueOfARowIsRead) {
   for (const absl::string_view name : AlgorithmNames()) {
     Config config;
-    config.algorithm.name = std::string(name);
-    EXPECT_OK(CheckKeysAreRead(config)) << name;
-    EXPECT_OK(FillAlgorithm(&config.algorithm));
-    EXPECT_OK(CheckKeysAreRead(config)) << name;
-    config.algorithm = WithOwnValues(config.algorithm);  // of unread keys, too
+    SelectPreset(std::string(name), &config.algorithm);
     EXPECT_OK(CheckKeysAreRead(config)) << name;
   }
 }
@@ -49,7 +45,7 @@ TEST(UnreadKeysTest, KeysOfFactsNeedFactsAndTheBonusNeedsNotes) {
 }
 
 TEST(UnreadKeysTest, RejectsRewardsThatAllHaveWeightZero) {
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.reward_weights = "0"; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.reward.weights = "0"; }),
               HasSubstr("so that every reward is 0"));
 }
 
@@ -86,35 +82,42 @@ TEST(UnreadKeysTest, AKeyOfOtherWorkloadsNamesAllThatReadIt) {
 }
 
 TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
-  EXPECT_EQ(ErrorMessage([](Config& c) { c.algorithm.normalize_advantages = true; }),
+  EXPECT_EQ(ErrorMessage([](Config& c) { c.algorithm.advantage.normalize_advantages = true; }),
             "algorithm.normalize_advantages is set, but nothing would read it: it needs algorithm.baseline "
             "leave_one_out; or remove it");
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.gamma = 0.9; }), HasSubstr("algorithm.gamma is set"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.value_model = "network"; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.advantage.gamma = 0.9; }), HasSubstr("algorithm.gamma is set"));
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.has_value_network = true; }),
               HasSubstr("needs algorithm.baseline"));
   for (const char* scale : {"group", "batch"}) {
-    EXPECT_THAT(ErrorMessage([&](Config& c) { c.algorithm.name = "rloo", c.algorithm.scale_rewards = scale; }),
+    EXPECT_THAT(ErrorMessage([&](Config& c) {
+                  SelectPreset("rloo", &c.algorithm),
+                      c.algorithm.advantage.scale_rewards = ParseScaleRewards(scale).value();
+                }),
                 HasSubstr("algorithm.scale_rewards is set"))
         << scale;
   }
   for (const char* name : {"reinforce", "episode_rloo", "remax", "opo"}) {
-    EXPECT_THAT(ErrorMessage([&](Config& c) { c.algorithm.name = name, c.algorithm.num_iterations = 2; }),
-                HasSubstr("algorithm.num_iterations is set, but nothing would read it: it needs a term with a ratio"));
-    EXPECT_THAT(ErrorMessage([&](Config& c) { c.algorithm.name = name, c.algorithm.num_mini_batches = 2; }),
-                HasSubstr("algorithm.num_mini_batches is set"));
-    EXPECT_THAT(ErrorMessage([&](Config& c) { c.algorithm.name = name, c.algorithm.mini_batch_size = 2; }),
-                HasSubstr("algorithm.mini_batch_size is set"));
+    EXPECT_THAT(
+        ErrorMessage([&](Config& c) { SelectPreset(name, &c.algorithm), c.algorithm.update.num_iterations = 2; }),
+        HasSubstr("algorithm.num_iterations is set, but nothing would read it: it needs a term with a ratio"));
+    EXPECT_THAT(
+        ErrorMessage([&](Config& c) { SelectPreset(name, &c.algorithm), c.algorithm.update.num_mini_batches = 2; }),
+        HasSubstr("algorithm.num_mini_batches is set"));
+    EXPECT_THAT(
+        ErrorMessage([&](Config& c) { SelectPreset(name, &c.algorithm), c.algorithm.update.mini_batch_size = 2; }),
+        HasSubstr("algorithm.mini_batch_size is set"));
   }
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.minibatches_of = "decisions"; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.update.unit = MinibatchUnit::kDecision; }),
               HasSubstr("needs algorithm.num_mini_batches above 1, or a mini_batch_size"));
   EXPECT_THAT(ErrorMessage([](Config& c) {
-                c.algorithm.name = "agemem", c.algorithm.baseline = "step_leave_one_out";
-                c.algorithm.scale_rewards = "group";
+                SelectPreset("agemem", &c.algorithm), c.algorithm.advantage.baseline = Baseline::kStepLeaveOneOut;
+                c.algorithm.advantage.scale_rewards = ScaleRewards::kGroup;
               }),
               HasSubstr("other than leave_one_out, step_leave_one_out, step_none or value"));
   EXPECT_THAT(ErrorMessage([](Config& c) {
-                c.algorithm.name = "agemem", c.algorithm.scale_rewards = "group", c.algorithm.reward = "process";
-                c.process.command = "cat", c.algorithm.lone_sample_keeps_reward = true;
+                SelectPreset("agemem", &c.algorithm), c.algorithm.advantage.scale_rewards = ScaleRewards::kGroup,
+                                                      c.algorithm.reward.functions = "process";
+                c.process.command = "cat", c.algorithm.advantage.lone_sample_keeps_reward = true;
               }),
               HasSubstr("algorithm.lone_sample_keeps_reward is set"));
   EXPECT_THAT(ErrorMessage([](Config& c) {
@@ -124,16 +127,19 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
   EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.optimal.beta1 = 1; }),
               HasSubstr("needs algorithm.baseline optimal"));
   EXPECT_THAT(ErrorMessage([](Config& c) { c.lora.alpha = 1; }), HasSubstr("needs lora.r above 0"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.beta2 = 1; }), HasSubstr("needs algorithm.clip regression"));
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.loss.regression_beta = 1; }),
+              HasSubstr("needs algorithm.clip regression"));
   EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.entropy.target = 1; }), HasSubstr("use_adaptive_entropy true"));
   EXPECT_THAT(ErrorMessage([](Config& c) {
                 c.algorithm.entropy.adaptive = true, c.algorithm.entropy.entropy_coef = 1,
                 c.algorithm.entropy.decay = 0.5;
               }),
               HasSubstr("without use_adaptive_entropy"));
-  EXPECT_THAT(
-      ErrorMessage([](Config& c) { c.algorithm.name = "gmpo", c.algorithm.importance_sampling_level = "sequence"; }),
-      HasSubstr("algorithm.importance_sampling_level is set"));
+  EXPECT_THAT(ErrorMessage([](Config& c) {
+                SelectPreset("gmpo", &c.algorithm),
+                    c.algorithm.loss.importance_sampling_level = ImportanceLevel::kSequence;
+              }),
+              HasSubstr("algorithm.importance_sampling_level is set"));
   EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.warmup_start = 0.5; }),
               HasSubstr("needs optimizer.warmup_steps or"));
   EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.schedule = "constant", c.optimizer.min_lr_rate = 0.5; }),
@@ -142,14 +148,17 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
               HasSubstr("needs optimizer.weight_decay above 0"));
   EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.warmup_steps = 5, c.optimizer.warmup_ratio = 0.1; }),
               HasSubstr("optimizer.warmup_steps is set, but nothing would read it: it needs optimizer.warmup_ratio 0"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.name = "opo", c.algorithm.dual_clip = 3; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { SelectPreset("opo", &c.algorithm), c.algorithm.loss.dual_clip = 3; }),
               HasSubstr("algorithm.dual_clip is set, but nothing would read it: it needs algorithm.clip two_sided"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.name = "ppo", c.algorithm.use_bias_correction_kl = "off"; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) {
+                SelectPreset("ppo", &c.algorithm), c.algorithm.loss.use_bias_correction_kl = false;
+              }),
               HasSubstr("algorithm.use_bias_correction_kl"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.sync_ref_model = true; }), HasSubstr("algorithm.beta above 0"));
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.reference.sync = true; }), HasSubstr("algorithm.beta above 0"));
   EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.kl.schedule = KlSchedule::kProportional; }),
               HasSubstr("that becomes nonzero"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.aggregation = "turn_mean"; }), HasSubstr("environment.name"));
+  EXPECT_THAT(ErrorMessage([](Config& c) { SetAggregation(Aggregation::kTurnMean, &c.algorithm); }),
+              HasSubstr("environment.name"));
   EXPECT_EQ(ErrorMessage([](Config& c) { c.model.path = "m", c.model.num_hidden_layers = 3; }),
             "model.num_hidden_layers is set, but nothing would read it: it needs a model from scratch, without "
             "model.path, whose config.json says it; or remove it");
@@ -162,11 +171,11 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
 // Such a row makes four iterations by itself.
 TEST(UnreadKeysTest, SeveralIterationsNeedATermWithARatio) {
   for (const char* name : {"ppo", "agemem"}) {
-    const auto choose = [&](Config& c) { c.algorithm.name = name, c.algorithm.clip = "reinforce"; };
+    const auto choose = [&](Config& c) { SelectPreset(name, &c.algorithm), SetClip(Clip::kReinforce, &c.algorithm); };
     EXPECT_EQ(ErrorMessage(choose),
               "algorithm.clip reinforce has no ratio to the sampling policy, which differs from the policy after the "
               "first of 4 iterations: set algorithm.num_iterations to 1");
-    EXPECT_EQ(ErrorMessage([&](Config& c) { choose(c), c.algorithm.num_iterations = 1; }), "");
+    EXPECT_EQ(ErrorMessage([&](Config& c) { choose(c), c.algorithm.update.num_iterations = 1; }), "");
   }
 }
 
@@ -178,7 +187,7 @@ TEST(UnreadKeysTest, RejectsKeysOfSftsAndThoughtsWhoseConditionFails) {
                 c.optimizer.warmup_start = 0.5;
               }),
               HasSubstr("a warmup_form other than delay"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.value_steps = "turns"; }),
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.advantage.value_of_turns = true; }),
               HasSubstr("needs algorithm.baseline value"));
   for (const auto choose : std::vector<void (*)(Config&)>{[](Config& c) { c.quiet_star.injection_interval = 5; },
                                                           [](Config& c) { c.quiet_star.mixing_heads = 4; },
@@ -234,28 +243,39 @@ TEST(UnreadKeysTest, AcceptsKeysWhoseSectionHasAReader) {
 
 TEST(UnreadKeysTest, AcceptsKeysWhoseConditionHolds) {
   const auto expect_read = [](const std::function<void(Config&)>& choose) { EXPECT_EQ(ErrorMessage(choose), ""); };
-  expect_read([](Config& c) { c.algorithm.name = "rloo", c.algorithm.normalize_advantages = true; });
-  expect_read([](Config& c) { c.algorithm.name = "reinforce_plus_plus", c.algorithm.gamma = 0.9; });
-  expect_read([](Config& c) { c.algorithm.beta = 0.1, c.algorithm.sync_ref_model = true; });
-  expect_read(
-      [](Config& c) { c.algorithm.name = "a2po", c.algorithm.sync_ref_model = true, c.algorithm.optimal.beta1 = 1; });
-  expect_read([](Config& c) { c.algorithm.name = "a2po", c.algorithm.num_iterations = 2, c.algorithm.beta2 = 1; });
-  expect_read([](Config& c) { c.algorithm.name = "gmpo", c.algorithm.epsilon = 0.3, c.algorithm.epsilon_high = 0.5; });
-  expect_read(
-      [](Config& c) { c.algorithm.name = "reinforce", c.algorithm.clip = "none", c.algorithm.num_iterations = 2; });
+  expect_read([](Config& c) { SelectPreset("rloo", &c.algorithm), c.algorithm.advantage.normalize_advantages = true; });
+  expect_read([](Config& c) { SelectPreset("reinforce_plus_plus", &c.algorithm), c.algorithm.advantage.gamma = 0.9; });
+  expect_read([](Config& c) { SetBeta(0.1, &c.algorithm), c.algorithm.reference.sync = true; });
+  expect_read([](Config& c) {
+    SelectPreset("a2po", &c.algorithm), c.algorithm.reference.sync = true, c.algorithm.optimal.beta1 = 1;
+  });
+  expect_read([](Config& c) {
+    SelectPreset("a2po", &c.algorithm), c.algorithm.update.num_iterations = 2, c.algorithm.loss.regression_beta = 1;
+  });
+  expect_read([](Config& c) {
+    SelectPreset("gmpo", &c.algorithm), SetEpsilon(0.3, &c.algorithm), c.algorithm.loss.epsilon_high = 0.5;
+  });
+  expect_read([](Config& c) {
+    SelectPreset("reinforce", &c.algorithm), SetClip(Clip::kNone, &c.algorithm), c.algorithm.update.num_iterations = 2;
+  });
   expect_read([](Config& c) { c.algorithm.entropy.adaptive = true, c.algorithm.entropy.max = 0.5; });
   expect_read([](Config& c) { c.algorithm.kl.schedule = KlSchedule::kBanded, c.algorithm.kl.target = 0.1; });
   expect_read([](Config& c) { c.environment.name = "countdown", c.environment.numbers = 4; });
   for (const char* baseline : {"step_group_mean", "step_leave_one_out", "step_none"}) {
-    expect_read([&](Config& c) { c.algorithm.baseline = baseline, c.algorithm.gamma = 0.9; });
+    expect_read([&](Config& c) {
+      c.algorithm.advantage.baseline = ParseBaseline(baseline).value(), c.algorithm.advantage.gamma = 0.9;
+    });
   }
   expect_read([](Config& c) {
-    c.algorithm.name = "agemem", c.algorithm.gamma = 1, c.algorithm.scale_rewards = "group", c.algorithm.ddof = 0;
-    c.algorithm.advantage_epsilon = 0.1;
+    SelectPreset("agemem", &c.algorithm), c.algorithm.advantage.gamma = 1,
+                                          c.algorithm.advantage.scale_rewards = ScaleRewards::kGroup,
+                                          c.algorithm.advantage.ddof = 0;
+    c.algorithm.advantage.advantage_epsilon = 0.1;
   });
-  expect_read([](Config& c) { c.algorithm.gamma = 1; });  // grpo's own, which it does not read
+  expect_read([](Config& c) { c.algorithm.advantage.gamma = 1; });  // grpo's own, which it does not read
   expect_read([](Config& c) {
-    c.algorithm.mini_batch_size = 16, c.algorithm.minibatches_of = "decisions", c.algorithm.target_kl = 0.1;
+    c.algorithm.update.mini_batch_size = 16, c.algorithm.update.unit = MinibatchUnit::kDecision,
+    c.algorithm.update.target_kl = 0.1;
   });
 }
 
@@ -272,22 +292,6 @@ TEST(ChosenKeysTest, AreThoseOfAnotherValueThanTheirDefaultOrTheirAlgorithms) {
   EXPECT_THAT(chosen({"algorithm.epsilon=0.1"}), ElementsAre("algorithm.epsilon"));
   EXPECT_THAT(chosen({"run.seed=2", "algorithm.name=ppo", "algorithm.beta=0"}),
               ElementsAre("run.seed", "algorithm.name", "algorithm.beta"));
-}
-
-// FillAlgorithm omits values that the row does not read; WithOwnValues includes all values.
-TEST(UnreadKeysTest, ValuesThatARowDoesNotReadAreNotFilledIn) {
-  AlgorithmConfig rloo;
-  rloo.name = "rloo";
-  EXPECT_EQ(WithOwnValues(rloo).scale_rewards, "none");
-  ASSERT_OK_AND_ASSIGN(const std::vector<std::string> filled, FillAlgorithm(&rloo));
-  EXPECT_EQ(rloo.scale_rewards, "");
-  EXPECT_THAT(filled, ::testing::Not(::testing::Contains("algorithm.scale_rewards")));
-  EXPECT_EQ(rloo.epsilon, 0.2);
-  AlgorithmConfig reinforce;
-  reinforce.name = "reinforce";
-  ASSERT_OK(FillAlgorithm(&reinforce).status());
-  EXPECT_EQ(reinforce.scale_rewards, "none");
-  EXPECT_EQ(reinforce.epsilon, -1);
 }
 
 // Arguments as for LoadConfig: the file's text and the overrides of the command line.

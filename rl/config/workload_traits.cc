@@ -44,9 +44,7 @@ constexpr WorkloadTraits kWorkloads[] = {
      .holds_out = WhereConfigured,
      .most_decisions = [](const Config& config) { return config.rollout.max_completion_length; },
      .rewards_turns =
-         [](const Config& config) {
-           return !config.environment.name.empty() && config.algorithm.turn_rewards == "turn";
-         },
+         [](const Config& config) { return !config.environment.name.empty() && config.algorithm.reward.by_turn; },
      .turn_rewards = "algorithm.turn_rewards turn",
      .final_reward = "algorithm.turn_rewards episode"},
     {.name = "bandit",
@@ -61,7 +59,7 @@ constexpr WorkloadTraits kWorkloads[] = {
      .holds_out = Always,
      .most_decisions = [](const Config&) { return int64_t{1}; },
      .rewards_turns = Never,
-     .check = [](const Config& config, const AlgorithmRow&) { return CheckBandit(config.bandit); }},
+     .check = [](const Config& config) { return CheckBandit(config.bandit); }},
     {.name = "memory_agent",
      .what = "a language model that chooses operations on a memory by texts ([memory])",
      .policy_keys = "[model], or its model.path, and its [lora]",
@@ -75,7 +73,7 @@ constexpr WorkloadTraits kWorkloads[] = {
      .final_reward = "memory.reward agemem",
      .score_names = [](const Config& config) { return MemoryScoreNames(config.evaluation.num_generations); },
      .check = [](const Config& config,
-                 const AlgorithmRow&) { return CheckMemory(config.memory, config.evaluation.num_prompts); }},
+                 const AlgorithmConfig&) { return CheckMemory(config.memory, config.evaluation.num_prompts); }},
     {.name = "quiet_star",
      .what = "a language model that thinks between the tokens of a text ([quiet_star])",
      .policy_keys = "[model], or its model.path, its [lora], and the keys of [quiet_star] about mixing and values",
@@ -108,9 +106,9 @@ constexpr WorkloadTraits kWorkloads[] = {
      .turn_rewards = "morphogenesis.reward",
      .score_names = [](const Config& config) { return GrowthScoreNames(config.evaluation.num_generations); },
      .check =
-         [](const Config& config, const AlgorithmRow& algorithm) {
-           return CheckMorphogenesis(config.morphogenesis, config.algorithm.num_iterations,
-                                     algorithm.advantage.baseline);
+         [](const Config& config) {
+           return CheckMorphogenesis(config.morphogenesis, config.algorithm.update.num_iterations,
+                                     config.algorithm.advantage.baseline);
          }}};
 
 // Beside the sections of problems.
@@ -188,19 +186,19 @@ bool FailuresEndRun(const Config& config, double failures) {
 }
 
 int64_t MinibatchUnits(const Config& config) {
-  const std::string& unit = config.algorithm.minibatches_of;
+  const MinibatchUnit unit = config.algorithm.update.unit;
   int64_t units = config.rollout.prompts_per_step;
-  if (unit != "groups") units *= config.rollout.num_generations;
-  return unit == "decisions" ? units * Traits(config).most_decisions(config) : units;
+  if (unit != MinibatchUnit::kGroup) units *= config.rollout.num_generations;
+  return unit == MinibatchUnit::kDecision ? units * Traits(config).most_decisions(config) : units;
 }
 
-bool EarnsByTurn(const Config& config, const AlgorithmRow& row) {
-  return HasTokenReturns(row.advantage) && Traits(config).rewards_turns(config);
+bool EarnsByTurn(const Config& config) {
+  return HasTokenReturns(config.algorithm.advantage) && Traits(config).rewards_turns(config);
 }
 
 int64_t MinibatchesOfIteration(const Config& config) {
-  const int64_t size = config.algorithm.mini_batch_size;
-  return size > 0 ? (MinibatchUnits(config) + size - 1) / size : config.algorithm.num_mini_batches;
+  const int64_t size = config.algorithm.update.mini_batch_size;
+  return size > 0 ? (MinibatchUnits(config) + size - 1) / size : config.algorithm.update.num_mini_batches;
 }
 
 }  // namespace reprise::rl

@@ -53,10 +53,8 @@ struct WorkloadTraits {
   std::vector<std::string> (*score_names)(const Config& config) = [](const Config&) {
     return std::vector<std::string>();
   };
-  // InvalidArgument, naming the keys, for values that do not go together. algorithm: that of the configuration.
-  absl::Status (*check)(const Config& config, const AlgorithmRow& algorithm) = [](const Config&, const AlgorithmRow&) {
-    return absl::OkStatus();
-  };
+  // InvalidArgument, naming the keys, for values that do not go together.
+  absl::Status (*check)(const Config& config) = [](const Config&) { return absl::OkStatus(); };
   WorkloadTrends (*trends)(const Config& config) = [](const Config&) { return WorkloadTrends(); };
 };
 
@@ -92,9 +90,8 @@ int64_t MinibatchUnits(const Config& config);
 // Returns how many minibatches an iteration has; of decisions the most it can have. Pure.
 int64_t MinibatchesOfIteration(const Config& config);
 
-// Returns whether an episode's rewards are given where they are earned, not at its end. row: that of
-// config.algorithm. Pure.
-bool EarnsByTurn(const Config& config, const AlgorithmRow& row);
+// Returns whether an episode's rewards are given where they are earned, not at its end. Pure.
+bool EarnsByTurn(const Config& config);
 
 }  // namespace reprise::rl
 

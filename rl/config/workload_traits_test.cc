@@ -14,7 +14,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "rl/algorithm/algorithm.h"
-#include "rl/config/algorithm_choice.h"
 #include "rl/config/config.h"
 #include "rl/config/load.h"
 
@@ -158,12 +157,7 @@ Config MakeConfig(const std::vector<std::string>& overrides) {
 }
 
 TEST(WorkloadTraitsTest, RewardsAreEarnedByTurnOnlyWhereTokensHaveReturns) {
-  const auto earns = [](const std::vector<std::string>& overrides) {
-    const Config config = MakeConfig(overrides);
-    const absl::StatusOr<AlgorithmRow> row = AlgorithmOf(config.algorithm);
-    EXPECT_OK(row.status());
-    return row.ok() && EarnsByTurn(config, *row);
-  };
+  const auto earns = [](const std::vector<std::string>& overrides) { return EarnsByTurn(MakeConfig(overrides)); };
   const std::string ppo = "algorithm.name=ppo", by_turn = "algorithm.turn_rewards=turn";
   EXPECT_TRUE(earns({ppo, by_turn, "environment.name=countdown"}));
   EXPECT_FALSE(earns({ppo, "environment.name=countdown"}));

@@ -20,7 +20,7 @@ absl::StatusOr<TurnDeps> MakeTurnDeps(const Config& config, Environment* environ
   parts.is_outside = config.environment.name == kProcess;
   parts.process = process;
   parts.askers = config.execution.process_count;
-  ASSIGN_OR_RETURN(const RewardChoice rewards, ParseRewardChoice(config.algorithm));
+  ASSIGN_OR_RETURN(const RewardChoice rewards, ParseRewardChoice(config.algorithm.reward));
   const auto place = std::find(rewards.functions.begin(), rewards.functions.end(), kProcessReward);
   if (place != rewards.functions.end()) {
     parts.scorer = process;

@@ -4,7 +4,6 @@
 
 #include "core/status/conditions.h"
 #include "core/status/status_macros.h"
-#include "rl/config/algorithm_choice.h"
 #include "rl/config/evaluation_section.h"
 #include "rl/config/workload_traits.h"
 #include "rl/learner/schedule_state.h"
@@ -14,8 +13,11 @@ namespace reprise::rl {
 absl::StatusOr<Choices> ResolveChoices(const Config& config) {
   const OptimizerConfig& optimizer = config.optimizer;
   Choices choices;
-  ASSIGN_OR_RETURN(choices.algorithm, AlgorithmOf(config.algorithm));
+  choices.algorithm = config.algorithm;
   choices.algorithm.loss.max_completion_length = Traits(config).most_decisions(config);
+  choices.algorithm.loss.entropy_coef = config.algorithm.entropy.entropy_coef;
+  choices.algorithm.loss.entropy_floor = config.algorithm.entropy.floor_by_mask ? config.algorithm.entropy.floor : 0.0;
+  choices.algorithm.kl.initial = Beta(config.algorithm);
   choices.algorithm.kl.total_updates = std::max<int64_t>(config.run.steps, 1);
   RETURN_IF_ERROR(WithContext(ValidateKlOptions(choices.algorithm.kl), "[algorithm]"));
   ASSIGN_OR_RETURN(const Schedule schedule, ParseSchedule(optimizer.schedule));
@@ -31,9 +33,9 @@ absl::StatusOr<Choices> ResolveChoices(const Config& config) {
 }
 
 bool CheckpointsAreStates(const Config& config, const Choices& choices) {
-  const AlgorithmRow& algorithm = choices.algorithm;
+  const AlgorithmConfig& algorithm = choices.algorithm;
   if (HasSchedules(algorithm) || TracksBest(config.evaluation) || SelectKeptNumbers(config).any()) return false;
-  return !NeedsReference(algorithm) || (config.sft.steps == 0 && algorithm.reference.sync_steps == 0);
+  return !NeedsReference(algorithm) || (config.sft.steps == 0 && !algorithm.reference.sync);
 }
 
 }  // namespace reprise::rl

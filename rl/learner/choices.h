@@ -12,7 +12,7 @@ namespace reprise::rl {
 
 // The options of a run's components.
 struct Choices {
-  AlgorithmRow algorithm;  // with the values that the configuration sets itself
+  AlgorithmConfig algorithm;  // with the values that the configuration sets itself
   ScheduleOptions schedule;
 };
 // InvalidArgument for an unknown name.

@@ -38,7 +38,7 @@ struct KeptNumbers {
 };
 
 inline KeptNumbers SelectKeptNumbers(const Config& config) {
-  return {.token_rewards = config.algorithm.reward_scaling == "running",
+  return {.token_rewards = config.algorithm.advantage.scales_by_running_deviation,
           .trends = AveragesRewards(config) || Traits(config).trends(config).failures.has_value()};
 }
 

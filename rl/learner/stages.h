@@ -17,7 +17,7 @@
 namespace reprise::rl {
 
 // Returns the schedules before the first training step.
-ScheduleState InitialSchedules(const AlgorithmRow& algorithm);
+ScheduleState InitialSchedules(const AlgorithmConfig& algorithm);
 
 // Returns the plan of training step `number`: the run's algorithm with the schedules' values before it. Pure.
 StepPlan PlanStep(const StepContext& step_context, const ScheduleState& schedules, int64_t number);
@@ -73,7 +73,7 @@ struct StepEnd {
 
 // algorithm: that of the step. Returns false if the sink, or an interrupt on any rank, ends the run. Collective;
 // returns the same on every rank.
-absl::StatusOr<bool> CommitStep(const AlgorithmRow& algorithm, StepBatch batch, const StepAdvantages& advantages,
+absl::StatusOr<bool> CommitStep(const AlgorithmConfig& algorithm, StepBatch batch, const StepAdvantages& advantages,
                                 StepUpdates updates, StepEnd end, StepContext* step_context);
 
 }  // namespace reprise::rl

@@ -26,7 +26,7 @@ namespace reprise::rl {
 namespace {
 
 struct Options {
-  const AlgorithmRow& algorithm;  // of the step
+  const AlgorithmConfig& algorithm;  // of the step
   const RewardColumns& rewards;
 };
 

@@ -14,7 +14,7 @@
 namespace reprise::rl {
 namespace {
 
-MetricInputs MakeMetricInputs(const AlgorithmRow& algorithm, const StepAdvantages& advantages,
+MetricInputs MakeMetricInputs(const AlgorithmConfig& algorithm, const StepAdvantages& advantages,
                               const StepUpdates& updates, const StepEnd& end, const StepContext& step_context) {
   MetricInputs inputs = {.config = step_context.parts.config,
                          .algorithm = algorithm,
@@ -128,7 +128,7 @@ absl::Status SaveRequestedState(const SaveRequests& requests, const StepShape& s
 
 }  // namespace
 
-absl::StatusOr<bool> CommitStep(const AlgorithmRow& algorithm, StepBatch batch, const StepAdvantages& advantages,
+absl::StatusOr<bool> CommitStep(const AlgorithmConfig& algorithm, StepBatch batch, const StepAdvantages& advantages,
                                 StepUpdates updates, StepEnd end, StepContext* step_context) {
   const LearnerDeps& parts = step_context->parts;
   const StepShape& shape = batch.shape;

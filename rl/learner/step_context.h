@@ -54,7 +54,7 @@ struct StepContext {
 
 // What is decided before a training step begins.
 struct StepPlan {
-  AlgorithmRow algorithm;  // with the schedules' values for this step
+  AlgorithmConfig algorithm;  // with the schedules' values for this step
   double learning_rate = 0;
   double running_mean = 0;              // of the rewards of earlier steps
   kernels::Moments token_rewards = {};  // of earlier steps

@@ -87,7 +87,7 @@ std::optional<double> MeanReward(const StepAdvantages& advantages) {
 
 }  // namespace
 
-ScheduleState InitialSchedules(const AlgorithmRow& algorithm) {
+ScheduleState InitialSchedules(const AlgorithmConfig& algorithm) {
   return {.kl = InitialKlState(algorithm.kl),
           .reward_mean = {},
           .entropy = InitialEntropyState(algorithm.entropy),
@@ -98,7 +98,7 @@ StepPlan PlanStep(const StepContext& step_context, const ScheduleState& schedule
   StepPlan plan = {.algorithm = step_context.choices.algorithm,
                    .running_mean = schedules.reward_mean.baseline(),
                    .token_rewards = schedules.token_rewards};
-  AlgorithmRow& algorithm = plan.algorithm;
+  AlgorithmConfig& algorithm = plan.algorithm;
   if (algorithm.kl.schedule != KlSchedule::kFixed) SetBeta(schedules.kl.coefficient, &algorithm);
   algorithm.loss.entropy_coef = EntropyCoefficient(algorithm.entropy, schedules.entropy, number - 1);
   ScheduleOptions rate = step_context.choices.schedule;
@@ -110,7 +110,7 @@ StepPlan PlanStep(const StepContext& step_context, const ScheduleState& schedule
 absl::Status AdvanceSchedules(const StepBatch& batch, const StepAdvantages& advantages, const StepUpdates& updates,
                               StepContext* step_context, ScheduleState* schedules) {
   step_context->Enter(StepStage::kSchedules, batch.shape);
-  const AlgorithmRow& algorithm = step_context->choices.algorithm;
+  const AlgorithmConfig& algorithm = step_context->choices.algorithm;
   if (algorithm.kl.schedule != KlSchedule::kFixed) {
     ASSIGN_OR_RETURN(schedules->kl, NextKl(batch, advantages.loss_info_N, *step_context, schedules->kl));
   }
@@ -132,7 +132,7 @@ absl::Status AdvanceSchedules(const StepBatch& batch, const StepAdvantages& adva
     const size_t window = static_cast<size_t>(config.evaluation.reward_window);
     if (recent.size() > window) recent.erase(recent.begin(), recent.end() - static_cast<std::ptrdiff_t>(window));
   }
-  const int64_t every = algorithm.reference.sync_steps;
+  const int64_t every = algorithm.reference.sync ? algorithm.reference.sync_steps : 0;
   if (step_context->reference != nullptr && every > 0 && batch.shape.number % every == 0) {
     step_context->reference->MoveTowards(step_context->parts.policy(), algorithm.reference.mixup_alpha,
                                          step_context->parts.pool);

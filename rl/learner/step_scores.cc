@@ -123,7 +123,7 @@ void ScoreValues(bool bootstrap_truncated, const StepBatch& batch, StepContext* 
 
 absl::StatusOr<StepScores> ScoreStep(const StepPlan& plan, StepContext* step_context, StepBatch* batch) {
   step_context->Enter(StepStage::kScore, batch->shape);
-  const AlgorithmRow& algorithm = plan.algorithm;
+  const AlgorithmConfig& algorithm = plan.algorithm;
   StepScores scores;
   RETURN_IF_ERROR(AgreeOk(step_context->parts.comm, ScoreRewards(*step_context, batch)));
   if (FiltersSampling(step_context->parts.config)) ScoreBehaviour(step_context, batch);

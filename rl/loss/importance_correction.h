@@ -32,6 +32,8 @@ struct ImportanceOptions {
   ImportanceMode mode = ImportanceMode::kNone;
   double clip_max = 3.0;
   std::optional<double> clip_min = {};
+
+  bool operator==(const ImportanceOptions&) const = default;
 };
 
 // Returns InvalidArgument, with key, value and range.

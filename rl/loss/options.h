@@ -79,6 +79,8 @@ struct LossOptions {
   // The least weight of a token's entropy is this times Sequence::entropy_floor_scale_T, where that is given.
   double entropy_floor = 0.0;
   double regression_beta = 1e-3;  // for kRegression (beta2)
+
+  bool operator==(const LossOptions&) const = default;
 };
 
 // Return the effective choices: those that are set, otherwise the loss type's.

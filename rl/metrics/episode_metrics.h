@@ -15,7 +15,7 @@
 namespace reprise::rl {
 
 struct EpisodeMetricInputs {
-  const AlgorithmRow& algorithm;
+  const AlgorithmConfig& algorithm;
   const std::vector<uint8_t>& invalid_N;  // by episode: 1 where it is invalid and does not count
   double learning_rate = 0;
   int64_t num_mini_batches = 1;  // of an iteration

@@ -38,14 +38,14 @@ std::map<std::string, double> Reported(const EpisodeMetricInputs& inputs) {
   return {metrics.begin(), metrics.end()};
 }
 
-AlgorithmRow LeaveOneOut() {
-  AlgorithmRow row;
+AlgorithmConfig LeaveOneOut() {
+  AlgorithmConfig row;
   row.advantage.baseline = Baseline::kLeaveOneOut;
   return row;
 }
 
 TEST(EpisodeMetricsTest, CoverAllEpisodesWhereNoneIsInvalid) {
-  AlgorithmRow row = LeaveOneOut();
+  AlgorithmConfig row = LeaveOneOut();
   row.update = {.num_iterations = 2};
   auto reported = Reported({.algorithm = row, .invalid_N = kAllValid, .learning_rate = 0.25, .num_mini_batches = 2});
   EXPECT_EQ(reported["loss/total"], 4);
@@ -61,7 +61,7 @@ TEST(EpisodeMetricsTest, CoverAllEpisodesWhereNoneIsInvalid) {
 }
 
 TEST(EpisodeMetricsTest, LeaveOutInvalidEpisodesAndBaselinesOfLoneEpisodes) {
-  AlgorithmRow row = LeaveOneOut();
+  AlgorithmConfig row = LeaveOneOut();
   auto reported = Reported({.algorithm = row, .invalid_N = kLastInvalid});
   EXPECT_NEAR(reported["rewards/mean"], 5.0 / 3, 1e-15);
   EXPECT_EQ(reported["baselines/mean"], 0.5);
@@ -73,7 +73,7 @@ TEST(EpisodeMetricsTest, LeaveOutInvalidEpisodesAndBaselinesOfLoneEpisodes) {
 }
 
 TEST(EpisodeMetricsTest, BaselinesUseClippedRewardsAndTheMeanRewardDoesNot) {
-  AlgorithmRow row = LeaveOneOut();
+  AlgorithmConfig row = LeaveOneOut();
   row.advantage.reward_clip_range = std::pair(0.5, 2.0);
   auto reported = Reported({.algorithm = row, .invalid_N = kAllValid});
   EXPECT_EQ(reported["rewards/mean"], 3.5);
@@ -84,7 +84,7 @@ TEST(EpisodeMetricsTest, TheDeviationOfASingleEpisodeIsZero) {
   StepRecord record = Step();
   record.episode_N.resize(1);
   std::map<std::string, double> reported;
-  const EpisodeMetricInputs inputs = {.algorithm = AlgorithmRow(), .invalid_N = kAllValid};
+  const EpisodeMetricInputs inputs = {.algorithm = AlgorithmConfig(), .invalid_N = kAllValid};
   for (const auto& [name, value] : EpisodeMetrics(inputs, record, {})) reported[name] = value;
   EXPECT_EQ(reported["rewards/std"], 0);
   EXPECT_EQ(reported["advantages/std"], 0);

@@ -16,6 +16,7 @@
 #include "core/testing/status_matchers.h"
 #include "data/memory/operation.h"
 #include "gtest/gtest.h"
+#include "rl/config/preset_testing.h"
 #include "rl/environments/grid_navigation/episode_check.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/learner/tests/scripted_episodes.h"
@@ -73,7 +74,7 @@ Config MemoryRun() {
 Config GrowthRun() {
   Config config;
   config.run.workload = "morphogenesis";
-  config.algorithm.name = "ppo";
+  SelectPreset("ppo", &config.algorithm);
   config.sft.prompts_per_step = 2;
   config.rollout.prompts_per_step = 2;
   config.rollout.num_generations = 1;
@@ -93,7 +94,7 @@ Config ThoughtsRun() {
   config.quiet_star.positions = "answer";
   config.quiet_star.max_thought_length = config.quiet_star.min_thought_length = 1;
   config.quiet_star.paper_metrics = true;
-  config.algorithm.name = "reinforce", config.algorithm.baseline = "step_none";
+  SelectPreset("reinforce", &config.algorithm), config.algorithm.advantage.baseline = Baseline::kStepNone;
   config.sft.prompts_per_step = config.rollout.num_generations = 2;
   return config;
 }
@@ -102,19 +103,22 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
   std::set<std::string> reported;
   for (const auto& choose : std::vector<std::function<void(AlgorithmConfig&)>>{
            [](AlgorithmConfig& a) {
-             a.name = "ppo", a.target_kl = 1, a.importance_correction = "token_mask", a.diagnostics = true;
+             SelectPreset("ppo", &a), a.update.target_kl = 1, a.correction.mode = ImportanceMode::kTokenMask,
+                                      a.diagnostics = true;
            },
-           [](AlgorithmConfig& a) { a.name = "cispo", a.entropy.entropy_coef = 0.1; },
-           [](AlgorithmConfig& a) { a.name = "vespo", a.beta = 0.1, a.kl.schedule = KlSchedule::kLinear; },
-           [](AlgorithmConfig& a) { a.dual_clip = 3, a.num_mini_batches = 2, a.minibatches_of = "episodes"; },
-           [](AlgorithmConfig& a) { a.name = "a2po"; },
-           [](AlgorithmConfig& a) { a.name = "rloo", a.episode_metrics = true; }}) {
+           [](AlgorithmConfig& a) { SelectPreset("cispo", &a), a.entropy.entropy_coef = 0.1; },
+           [](AlgorithmConfig& a) { SelectPreset("vespo", &a), SetBeta(0.1, &a), a.kl.schedule = KlSchedule::kLinear; },
+           [](AlgorithmConfig& a) {
+             a.loss.dual_clip = 3, a.update.num_mini_batches = 2, a.update.unit = MinibatchUnit::kEpisode;
+           },
+           [](AlgorithmConfig& a) { SelectPreset("a2po", &a); },
+           [](AlgorithmConfig& a) { SelectPreset("rloo", &a), a.episode_metrics = true; }}) {
     Config config = testing::SmallRun();
     choose(config.algorithm);
     reported.merge(CollectNames(config).all);
   }
   Config scored = testing::SmallRun();
-  scored.algorithm.reward = "process";
+  scored.algorithm.reward.functions = "process";
   scored.process.command = R"(sed -u -E 's/.*"id":([0-9]+).*/{"id":\1,"reward":0}/')";
   reported.merge(CollectNames(scored).all);
   Config rooms = testing::RoomRun();

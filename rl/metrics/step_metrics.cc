@@ -18,7 +18,7 @@ namespace {
 // Whether the configuration does not say how many updates a step makes: it may end early, or no token of a minibatch
 // counts; or the step has as many minibatches as its decisions or its size give.
 bool MayLackUpdates(const MetricInputs& inputs) {
-  const AlgorithmRow& algorithm = inputs.algorithm;
+  const AlgorithmConfig& algorithm = inputs.algorithm;
   return algorithm.update.target_kl > 0 || algorithm.update.mini_batch_size > 0 ||
          algorithm.update.unit == MinibatchUnit::kDecision || algorithm.mask_truncated_completions ||
          algorithm.dynamic_sampling || algorithm.advantage.baseline == Baseline::kOptimal ||
@@ -141,7 +141,7 @@ void AddValues(const MetricInputs& inputs, const std::vector<EpisodeOutcome>& ou
 }
 
 void AddCoefficients(const MetricInputs& inputs, Metrics& metrics) {
-  const AlgorithmRow& algorithm = inputs.algorithm;
+  const AlgorithmConfig& algorithm = inputs.algorithm;
   if (algorithm.kl.schedule != KlSchedule::kFixed) metrics.emplace_back("kl_coef", Beta(algorithm));
   if (algorithm.loss.entropy_coef != 0 || algorithm.entropy.adaptive) {
     metrics.emplace_back("entropy_coef", algorithm.loss.entropy_coef);

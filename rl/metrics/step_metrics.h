@@ -22,7 +22,7 @@ namespace reprise::rl {
 // What a step's metrics are computed from, besides its record and the outcomes of its updates.
 struct MetricInputs {
   const Config& config;
-  const AlgorithmRow& algorithm;  // with the step's weights of the divergence and of the entropy bonus
+  const AlgorithmConfig& algorithm;  // with the step's weights of the divergence and of the entropy bonus
   const RewardColumns& rewards;
   bool may_lack_decisions = false;  // Workload
   double learning_rate = 0, grad_norm = 0;

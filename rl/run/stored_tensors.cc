@@ -11,7 +11,6 @@
 #include "core/status/status_macros.h"
 #include "core/tensor/bounds.h"
 #include "data/artifact/run_state.h"
-#include "rl/config/algorithm_choice.h"
 #include "rl/config/workload_traits.h"
 #include "rl/evaluation/scores/best_so_far.h"
 #include "rl/gradient/sharded_optimizer.h"
@@ -151,7 +150,7 @@ absl::StatusOr<LearnerState> StateOfCheckpoint(const RunReader& reader, const Co
   RETURN_IF_ERROR(ReadGroups(reader, config, number, layout, &state));
   const bool sft = step.phase == Phase::kSft;
   const Metrics metrics = ReadResults(step).metrics;
-  ASSIGN_OR_RETURN(const AlgorithmRow row, AlgorithmOf(config.algorithm));
+  const AlgorithmConfig& row = config.algorithm;
   const int64_t updates_a_step = row.update.num_iterations * row.update.num_mini_batches;
   state.updates = sft ? step.step : step.step * updates_a_step;
   for (const auto& [name, value] : metrics) {

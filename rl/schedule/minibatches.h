@@ -27,6 +27,8 @@ struct UpdateOptions {
   MinibatchUnit unit = MinibatchUnit::kGroup;
   double target_kl = 0.0;  // of StopsEarly
   EarlyStop target_kl_of = EarlyStop::kMinibatch;
+
+  bool operator==(const UpdateOptions&) const = default;
 };
 
 // Returns whether an iteration may have more than one minibatch.

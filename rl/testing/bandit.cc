@@ -151,7 +151,7 @@ Moments ExactMoments(const Game& game, const Table& sampler, int64_t group_size,
   return moments;
 }
 
-Moments RowMoments(const AlgorithmRow& row, const Setting& setting, int64_t group_size) {
+Moments RowMoments(const AlgorithmConfig& row, const Setting& setting, int64_t group_size) {
   const Table& sampler = setting.sampler.empty() ? setting.policy : setting.sampler;
   return ExactMoments(setting.game, sampler, group_size,
                       [&](absl::Span<const size_t> group) { return RowGradient(row, setting, group); });

@@ -65,7 +65,7 @@ struct Setting {
 
 // Returns the row's ascent direction, -d loss / d logits, for a group of paths (indices of Paths()), which is the whole
 // batch.
-Table RowGradient(const AlgorithmRow& row, const Setting& setting, absl::Span<const size_t> group);
+Table RowGradient(const AlgorithmConfig& row, const Setting& setting, absl::Span<const size_t> group);
 
 // The expectation of a function of a group of G paths, each drawn from `sampler`, and the trace of its covariance.
 struct Moments {
@@ -76,7 +76,7 @@ Moments ExactMoments(const Game& game, const Table& sampler, int64_t group_size,
                      const std::function<Table(absl::Span<const size_t>)>& function);
 
 // Returns the moments of RowGradient under the sampling policy of `setting`.
-Moments RowMoments(const AlgorithmRow& row, const Setting& setting, int64_t group_size);
+Moments RowMoments(const AlgorithmConfig& row, const Setting& setting, int64_t group_size);
 
 double Norm(const Table& a);
 double Dot(const Table& a, const Table& b);

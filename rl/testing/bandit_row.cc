@@ -60,7 +60,7 @@ double GreedyReward(const Setting& setting) {
   return 0.0;
 }
 
-TokenAdvantages ComputeTokenAdvantages(const AlgorithmRow& row, const Setting& setting, const Episodes& e) {
+TokenAdvantages ComputeTokenAdvantages(const AlgorithmConfig& row, const Setting& setting, const Episodes& e) {
   const std::vector<double> weights_F = {1.0};
   const bool is_optimal = row.advantage.baseline == Baseline::kOptimal;
   const std::vector<double> baseline_P = {is_optimal ? setting.optimal_value : GreedyReward(setting)};
@@ -78,7 +78,7 @@ TokenAdvantages ComputeTokenAdvantages(const AlgorithmRow& row, const Setting& s
 
 }  // namespace
 
-Table RowGradient(const AlgorithmRow& row, const Setting& setting, absl::Span<const size_t> group) {
+Table RowGradient(const AlgorithmConfig& row, const Setting& setting, absl::Span<const size_t> group) {
   const Episodes e = SelectEpisodes(setting, group);
   const TokenAdvantages advantages = ComputeTokenAdvantages(row, setting, e);
   const LossNormalizer normalizer = MakeNormalizer(e.size_N, e.num_tokens, 1);

@@ -20,6 +20,8 @@ namespace reprise::rl {
 struct ValueLossOptions {
   std::optional<double> cliprange_value = 0.2;
   double vf_coef = 0.1;
+
+  bool operator==(const ValueLossOptions&) const = default;
 };
 
 // Returns InvalidArgument, with key, value and range.

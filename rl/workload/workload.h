@@ -54,7 +54,7 @@ struct RewardColumns {
 
 // A baseline that is computed for each prompt: Baseline::kGreedy or kOptimal.
 struct PromptBaselineRequest {
-  const AlgorithmRow& algorithm;
+  const AlgorithmConfig& algorithm;
   const Policy& policy;  // kGreedy: the current policy; kOptimal: the reference
   int64_t step = 0;
 };
@@ -103,7 +103,7 @@ class Workload {
   virtual absl::StatusOr<StepRecord> DecodeStep(const StepTables& step) const = 0;
 
   // Appends the metrics of the workload's own for a training step. record: the whole step; *metrics: all others.
-  virtual void AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const = 0;
+  virtual void AddMetrics(const AlgorithmConfig& algorithm, const StepRecord& record, Metrics* metrics) const = 0;
 
   // Returns counts of this rank's execution so far, by name, for execution.jsonl: they may depend on ranks and threads.
   using NamedCounts = std::vector<std::pair<std::string, int64_t>>;

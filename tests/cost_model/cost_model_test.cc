@@ -84,7 +84,7 @@ TEST(CostModelTest, OperationsMatchTheFormulas) {
   deep.model.num_experts_per_tok = 3;
   deep.execution.activation_checkpointing = true;
   cut.execution.micro_batch_tokens = 9;
-  cut.algorithm.num_iterations = 1;
+  cut.algorithm.update.num_iterations = 1;
   adapters.lora.r = 8;
   for (const rl::Config& config : {wide, deep, cut, adapters}) {
     models::DecoderConfig decoder = rl::FromScratchDecoder(config.model);
@@ -94,7 +94,7 @@ TEST(CostModelTest, OperationsMatchTheFormulas) {
       CountedProducts counted;
       ASSERT_OK(RunLearner(config, {.ranks = ranks}, &outcome));
       const double expected =
-          rl::EstimateOperations(decoder, MakeSequenceShape(config, outcome), config.algorithm.num_iterations,
+          rl::EstimateOperations(decoder, MakeSequenceShape(config, outcome), config.algorithm.update.num_iterations,
                                  config.execution.activation_checkpointing)
               .total();
       const double actual = static_cast<double>(counted.operations);

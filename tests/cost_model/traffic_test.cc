@@ -8,6 +8,7 @@
 #include "models/decoder/parameters.h"
 #include "pipelines/estimate/traffic_estimate.h"
 #include "rl/config/check.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/choices.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/workloads/completions/model_files.h"
@@ -95,24 +96,24 @@ TEST(TrafficTest, TrafficOfSumsInAnyOrderMatchesTheFormulas) {
 
 TEST(TrafficTest, AValueFunctionIsCounted) {
   rl::Config config = SmallTraining();
-  config.algorithm.name = "ppo";
-  config.algorithm.value_model = "network";
+  SelectPreset("ppo", &config.algorithm);
+  config.algorithm.has_value_network = true;
   for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
 }
 
 TEST(TrafficTest, MinibatchesEntropiesAndEarlyStopsAreCounted) {
   rl::Config config = SmallTraining();
-  config.algorithm.num_mini_batches = 2;
-  config.algorithm.top_entropy_quantile = 0.5;
-  config.algorithm.target_kl = 1e6;
+  config.algorithm.update.num_mini_batches = 2;
+  config.algorithm.loss.top_entropy_quantile = 0.5;
+  config.algorithm.update.target_kl = 1e6;
   for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
 }
 
 TEST(TrafficTest, MinibatchesOfDecisionsAndOfAGivenSizeAreCounted) {
   rl::Config decisions = SmallTraining(), sized = SmallTraining();
-  decisions.algorithm.num_mini_batches = 3;
-  decisions.algorithm.minibatches_of = "decisions";
-  sized.algorithm.mini_batch_size = 2;
+  decisions.algorithm.update.num_mini_batches = 3;
+  decisions.algorithm.update.unit = rl::MinibatchUnit::kDecision;
+  sized.algorithm.update.mini_batch_size = 2;
   for (int ranks : {2, 3}) {
     ExpectTrafficOfTheFormulas(decisions, ranks);
     ExpectTrafficOfTheFormulas(sized, ranks);
@@ -121,16 +122,16 @@ TEST(TrafficTest, MinibatchesOfDecisionsAndOfAGivenSizeAreCounted) {
 
 TEST(TrafficTest, GreedyBaselinesAndDivergencesInRewardsWithAScheduleAreCounted) {
   rl::Config config = SmallTraining();
-  config.algorithm.baseline = "greedy";
-  config.algorithm.beta = 0.1;
-  config.algorithm.kl_in_reward = "on";
+  config.algorithm.advantage.baseline = rl::Baseline::kGreedy;
+  rl::SetBeta(0.1, &config.algorithm);
+  rl::SetKlInReward(true, &config.algorithm);
   config.algorithm.kl.schedule = rl::KlSchedule::kLinear;
   for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
 }
 
 TEST(TrafficTest, OptimalValuesAndAnAdaptiveEntropyCoefficientAreCounted) {
   rl::Config config = SmallTraining();
-  config.algorithm.name = "a2po";
+  SelectPreset("a2po", &config.algorithm);
   config.algorithm.entropy.adaptive = true;
   for (int ranks : {2, 3}) ExpectTrafficOfTheFormulas(config, ranks);
 }

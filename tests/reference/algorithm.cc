@@ -18,24 +18,22 @@ Vector Subset(const Vector& values, const std::vector<size_t>& places) {
 }  // namespace
 
 double Clipped(const rl::AlgorithmConfig& a, double reward) {
-  if (a.reward_clip_range.empty()) return reward;
-  double low = 0, high = 0;
-  sscanf(a.reward_clip_range.c_str(), "%lf %lf", &low, &high);
-  return std::clamp(reward, low, high);
+  const auto& range = a.advantage.reward_clip_range;
+  return range ? std::clamp(reward, range->first, range->second) : reward;
 }
 
 Vector RewardWeights(const rl::AlgorithmConfig& a, size_t functions) {
   Vector weights(functions, 1.0);
-  const char* at = a.reward_weights.c_str();
+  const char* at = a.reward.weights.c_str();
   for (size_t f = 0; f < functions && *at != 0; ++f) weights[f] = strtod(at, const_cast<char**>(&at));
   return weights;
 }
 
 namespace {
 
-// Returns the index of "environment" in algorithm.reward, if it is there.
+// Returns the index of "environment" in algorithm.reward.functions, if it is there.
 std::optional<size_t> PlaceOfEnvironment(const rl::AlgorithmConfig& a) {
-  std::istringstream names(a.reward);
+  std::istringstream names(a.reward.functions);
   size_t f = 0;
   for (std::string name; names >> name; ++f) {
     if (name == "environment") return f;
@@ -91,7 +89,7 @@ bool HasBaseline(const AdvantageContext& context, const Episode& e) {
 
 double ComputeBaseline(const Step& step, size_t n) {
   const std::string& baseline = step.context.row.baseline;
-  const std::vector<size_t> others = step.Others(n, step.a.baseline_scope == "batch");
+  const std::vector<size_t> others = step.Others(n, step.a.advantage.baseline_over_batch);
   if (baseline == "group_mean") return Mean(Subset(step.compared_N, others));
   if (baseline == "leave_one_out") {
     double sum = 0;
@@ -113,18 +111,18 @@ double ComputeBaseline(const Step& step, size_t n) {
 
 double ComputeAdvantage(const Step& step, size_t n) {
   const Row& row = step.context.row;
-  const bool of_batch = step.a.baseline_scope == "batch";
+  const bool of_batch = step.a.advantage.baseline_over_batch;
   const bool is_compared = row.baseline == "group_mean" || row.baseline == "leave_one_out";
   const Vector group = step.Rewards(n, of_batch), batch = step.Rewards(n, true);
-  const bool keeps = step.a.lone_sample_keeps_reward && step.context.config.rollout.num_generations == 1;
+  const bool keeps = step.a.advantage.lone_sample_keeps_reward && step.context.config.rollout.num_generations == 1;
   if (step.episodes[n].invalid || !HasBaseline(step.context, step.episodes[n])) return 0;
   if (is_compared && AllEqual(group) && !keeps) return 0;
   double advantage = step.compared_N[n] - (is_compared && keeps ? 0 : ComputeBaseline(step, n));
   if (row.baseline == "leave_one_out" || row.scale_rewards == "none") return advantage;
   const Vector& scaled_by = row.scale_rewards == "group" ? group : batch;
-  const double ddof = static_cast<double>(step.a.ddof);
-  if (keeps && scaled_by.size() == 1) return advantage / (1 + step.a.advantage_epsilon);
-  return AllEqual(scaled_by) ? 0 : advantage / (Deviation(scaled_by, ddof) + step.a.advantage_epsilon);
+  const double ddof = static_cast<double>(step.a.advantage.ddof);
+  if (keeps && scaled_by.size() == 1) return advantage / (1 + step.a.advantage.advantage_epsilon);
+  return AllEqual(scaled_by) ? 0 : advantage / (Deviation(scaled_by, ddof) + step.a.advantage.advantage_epsilon);
 }
 
 // Replaces each value v by (v - mean) / (deviation + epsilon) over the step, and by 0 in a group of equal values.
@@ -133,7 +131,8 @@ void ZScore(const Step& step, bool of_batch, Vector* advantage_N) {
   for (size_t n = 0; n < before.size(); ++n) {
     if (step.episodes[n].invalid) continue;
     const Vector all = Subset(before, step.Others(n, true)), group = Subset(before, step.Others(n, of_batch));
-    (*advantage_N)[n] = AllEqual(group) ? 0 : (before[n] - Mean(all)) / (Deviation(all, 1) + step.a.advantage_epsilon);
+    (*advantage_N)[n] =
+        AllEqual(group) ? 0 : (before[n] - Mean(all)) / (Deviation(all, 1) + step.a.advantage.advantage_epsilon);
   }
 }
 
@@ -147,7 +146,7 @@ Vector NormalizedThenSummed(const Step& step, const Vector& weights_F) {
       for (const size_t m : step.Others(n, false)) group.push_back(step.episodes[m].rewards_F[f]);
       if (AllEqual(group)) continue;
       const double centred = step.episodes[n].rewards_F[f] - Mean(group);
-      sum_N[n] += weights_F[f] * centred / (Deviation(group, 1) + step.a.advantage_epsilon);
+      sum_N[n] += weights_F[f] * centred / (Deviation(group, 1) + step.a.advantage.advantage_epsilon);
     }
   }
   ZScore(step, false, &sum_N);
@@ -155,13 +154,13 @@ Vector NormalizedThenSummed(const Step& step, const Vector& weights_F) {
 }
 
 Vector AdvantagesOfCompletions(const Step& step) {
-  if (step.a.multi_objective_aggregation == "normalize_then_sum") {
+  if (step.a.advantage.multi_objective_aggregation == rl::RewardAggregation::kNormalizeThenSum) {
     return NormalizedThenSummed(step, RewardWeights(step.a, step.episodes[0].rewards_F.size()));
   }
   Vector advantage_N;
   for (size_t n = 0; n < step.episodes.size(); ++n) advantage_N.push_back(ComputeAdvantage(step, n));
-  if (step.context.row.baseline == "leave_one_out" && step.a.normalize_advantages) {
-    ZScore(step, step.a.baseline_scope == "batch", &advantage_N);
+  if (step.context.row.baseline == "leave_one_out" && step.a.advantage.normalize_advantages) {
+    ZScore(step, step.a.advantage.baseline_over_batch, &advantage_N);
   }
   return advantage_N;
 }
@@ -238,7 +237,8 @@ void EstimateTurnAdvantages(const AdvantageContext& context, double reward, Epis
     }
     const double expected = reward_K[k] + row.gamma * next_value;
     next_value = value.value_or(expected);
-    advantage_K[k] = next_advantage = expected - next_value + row.gamma * context.config.algorithm.lam * next_advantage;
+    advantage_K[k] = next_advantage =
+        expected - next_value + row.gamma * context.config.algorithm.advantage.lambda * next_advantage;
     return_K[k] = next_value + advantage_K[k];
   }
   e->advantage_L.clear(), e->return_L.clear();
@@ -254,14 +254,14 @@ void SetTokenAdvantages(const Step& step) {
   for (size_t n = 0; n < step.episodes.size(); ++n) {
     reward_NL.push_back(TokenRewards(step.context, step.episodes[n], step.compared_N[n]));
   }
-  if (row.baseline == "value" && step.a.whiten_rewards) Whiten(true, &step.episodes, &reward_NL);
+  if (row.baseline == "value" && step.a.advantage.whiten_rewards) Whiten(true, &step.episodes, &reward_NL);
   for (size_t n = 0; n < step.episodes.size(); ++n) {
     Episode& e = step.episodes[n];
     if (row.baseline == "value") {
-      if (step.a.value_steps == "turns") {
+      if (step.a.advantage.value_of_turns) {
         EstimateTurnAdvantages(step.context, step.compared_N[n], &e);
       } else {
-        EstimateAdvantages(row, step.a.lam, reward_NL[n], &e);
+        EstimateAdvantages(row, step.a.advantage.lambda, reward_NL[n], &e);
       }
       advantage_NL.push_back(e.advantage_L);
       continue;
@@ -300,8 +300,9 @@ void SetStepAdvantages(const Step& step) {
       if (row.baseline == "step_leave_one_out") {
         e.advantage_L[l] = own - Mean(others);
       } else {
-        const double ddof = static_cast<double>(step.a.ddof);
-        const double divisor = row.scale_rewards == "none" ? 1 : Deviation(all, ddof) + step.a.advantage_epsilon;
+        const double ddof = static_cast<double>(step.a.advantage.ddof);
+        const double divisor =
+            row.scale_rewards == "none" ? 1 : Deviation(all, ddof) + step.a.advantage.advantage_epsilon;
         e.advantage_L[l] = (own - Mean(all)) / divisor;
       }
     }
@@ -344,7 +345,7 @@ Episode EpisodeOf(const rl::Config& config, const rl::EpisodeRecord& record) {
   e.turns = completion.turn_K.size();
   e.rewards_F = record.rewards_F;
   e.terminated = record.terminated;
-  const bool by_turn = config.algorithm.turn_rewards == "turn";
+  const bool by_turn = config.algorithm.reward.by_turn;
   const Vector weights_F = RewardWeights(config.algorithm, e.rewards_F.size());
   const std::optional<size_t> environment = PlaceOfEnvironment(config.algorithm);
   if (environment) e.rewards_F[*environment] = 0;

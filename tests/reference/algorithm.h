@@ -29,7 +29,12 @@ struct Row {
   bool has_token_rewards() const { return baseline == "value" || (whiten_tokens && baseline == "none") || by_step(); }
   // Returns whether each step (turn, or token without turns) is compared with the same step of others.
   bool by_step() const { return baseline == "step_group_mean" || baseline == "step_leave_one_out"; }
+
+  bool operator==(const Row&) const = default;
 };
+
+// Returns what the page says of the algorithm of this name, and what the keys of a configuration say.
+Row PageRow(const std::string& name);
 Row RowOf(const rl::AlgorithmConfig& algorithm);
 
 // Returns algorithm.reward_weights (1 where it gives none) for the first `functions` reward functions.

@@ -130,7 +130,7 @@ Trainer::Parts MakeTrainerParts(const rl::Config& config, const rl::PreparedComp
     return run.tokenizer->Decode(action, models::Tokenizer::SpecialTokens::kKeep);
   };
   parts.reward = [=](const rl::TaskRecord& task, const std::vector<int32_t>& action, bool terminated, double earned) {
-    std::istringstream names(config.algorithm.reward);
+    std::istringstream names(config.algorithm.reward.functions);
     const std::vector<std::string> name_F(std::istream_iterator<std::string>(names), {});
     const Vector weights_F = RewardWeights(config.algorithm, name_F.size());
     const rl::CompletionTask& asked = rl::CompletionOf(task);
@@ -173,8 +173,8 @@ rl::Config NanoRun() {
   config.rollout.stop_token_ids = "[3";
   for (int token = 8; token < 128; token += 5) config.rollout.stop_token_ids += ", " + std::to_string(token);
   config.rollout.stop_token_ids += "]";
-  config.algorithm.num_iterations = 2;
-  config.algorithm.num_mini_batches = 2;
+  config.algorithm.update.num_iterations = 2;
+  config.algorithm.update.num_mini_batches = 2;
   config.optimizer.learning_rate = 0.02;
   // As large as an element of a gradient, so that an update is a smooth function of gradients and depends on their
   // scale.
@@ -194,7 +194,7 @@ rl::Config NanoTurnsRun() {
   config.rollout.max_completion_length = 26;
   config.rollout.prompts_per_step = 4;
   config.rollout.num_generations = 3;
-  config.algorithm.reward = "environment character_match";
+  config.algorithm.reward.functions = "environment character_match";
   return config;
 }
 

@@ -39,18 +39,19 @@ Var ComputeRatio(const Row& row, Var log_ratio_L) {
 // advantages (dual_clip).
 Var TwoSided(const Tokens& t) {
   const Var advantage = t.Constant(t.advantage_L);
-  const Var capped = t.a.delta > 0 ? Min(t.ratio_L, t.tape.Number(t.a.delta)) : t.ratio_L;
+  const Var capped = t.a.loss.delta ? Min(t.ratio_L, t.tape.Number(*t.a.loss.delta)) : t.ratio_L;
   const Var clipped = Clamp(t.ratio_L, 1 - t.row.epsilon, 1 + t.row.epsilon_high);
   const Var term = -Min(capped * advantage, clipped * advantage);
-  if (t.a.dual_clip == 0) return term;
+  if (!t.a.loss.dual_clip) return term;
   Vector bound;
-  for (const double A : t.advantage_L) bound.push_back(A < 0 ? -t.a.dual_clip * A : kNoBound);
+  for (const double A : t.advantage_L) bound.push_back(A < 0 ? -*t.a.loss.dual_clip * A : kNoBound);
   return Min(term, t.Constant(bound));
 }
 
 Var Sapo(const Tokens& t) {
   Vector tau;
-  for (const double A : t.advantage_L) tau.push_back(A > 0 ? t.a.sapo_temperature_pos : t.a.sapo_temperature_neg);
+  for (const double A : t.advantage_L)
+    tau.push_back(A > 0 ? t.a.loss.sapo_temperature_pos : t.a.loss.sapo_temperature_neg);
   const Var temperature = t.Constant(tau);
   return -(t.tape.Number(4) / temperature * Sigmoid(temperature * (-1.0 + t.ratio_L)) * t.Constant(t.advantage_L));
 }
@@ -60,12 +61,14 @@ double Phi(const Tokens& t, double advantage) {
   double log_w = 0;
   for (const double log_ratio : t.log_ratio_L.value()) log_w += std::clamp(log_ratio, -kMaxLogRatio, kMaxLogRatio);
   log_w = std::clamp(log_w, std::log(1e-8), kMaxLogRatio);
-  const double k = advantage >= 0 ? t.a.vespo.k_pos : t.a.vespo.k_neg;
-  const double lambda = advantage >= 0 ? t.a.vespo.lambda_pos : t.a.vespo.lambda_neg;
+  const double k = advantage >= 0 ? t.a.loss.vespo.k_pos : t.a.loss.vespo.k_neg;
+  const double lambda = advantage >= 0 ? t.a.loss.vespo.lambda_pos : t.a.loss.vespo.lambda_neg;
   return std::exp(k * log_w) * std::exp(lambda * (1 - std::exp(log_w)));
 }
 
-bool IsLow(const Tokens& t, size_t l) { return t.a.top_entropy_quantile < 1 && t.entropy_L[l] < t.entropy_threshold; }
+bool IsLow(const Tokens& t, size_t l) {
+  return t.a.loss.top_entropy_quantile < 1 && t.entropy_L[l] < t.entropy_threshold;
+}
 
 // GMPO: the geometric mean of the ratios, each clipped on one side by its logarithm. With top_entropy_quantile, only
 // the tokens of the highest entropies are in the mean.
@@ -80,7 +83,9 @@ Var GeometricMean(const Tokens& t) {
 }
 
 // A*-PO: the implicit reward, beta2 log(pi / reference) of the whole completion, is regressed on the advantage.
-Var ImplicitReward(const Tokens& t) { return t.a.beta2 * Sum(t.logprob_L - t.Constant(t.episode.ref_L)); }
+Var ImplicitReward(const Tokens& t) {
+  return t.a.loss.regression_beta * Sum(t.logprob_L - t.Constant(t.episode.ref_L));
+}
 
 Var Regression(const Tokens& t) {
   const Var off = ImplicitReward(t) - t.Constant(t.advantage_L);
@@ -108,7 +113,7 @@ Var PolicyTerm(const Tokens& t) {
 // GMPO all tokens share a mean, which excludes those of low entropy.)
 Vector Kept(const Tokens& t) {
   const bool is_off =
-      t.a.off_policy_mask_threshold >= 0 && -Mean(t.log_ratio_L.value()) > t.a.off_policy_mask_threshold;
+      t.a.loss.off_policy_mask_threshold && -Mean(t.log_ratio_L.value()) > *t.a.loss.off_policy_mask_threshold;
   Vector kept;
   for (size_t l = 0; l < t.entropy_L.size(); ++l) {
     const bool is_passed = t.row.clip != "gmpo" && IsLow(t, l);
@@ -154,14 +159,14 @@ Vector TokenWeights(const LossContext& context, const Episode& e) {
 Var ValueTerm(const Tokens& t, const Episode& e, Var value_L, double* clipped) {
   const Var target = t.Constant(e.return_L), old = t.Constant(e.value_L);
   const Var plain = (value_L - target) * (value_L - target);
-  if (t.a.cliprange_value == 0) return (t.a.vf_coef / 2) * plain;
-  const Var moved = old + Clamp(value_L - old, -t.a.cliprange_value, t.a.cliprange_value);
+  if (!t.a.value.cliprange_value) return (t.a.value.vf_coef / 2) * plain;
+  const Var moved = old + Clamp(value_L - old, -*t.a.value.cliprange_value, *t.a.value.cliprange_value);
   const Var held = (moved - target) * (moved - target);
   for (size_t l = 0; l < plain.size(); ++l) {
-    const bool has_left = std::fabs(value_L.value()[l] - e.value_L[l]) > t.a.cliprange_value;
+    const bool has_left = std::fabs(value_L.value()[l] - e.value_L[l]) > *t.a.value.cliprange_value;
     *clipped += has_left && held.value()[l] > plain.value()[l] ? 1 : 0;
   }
-  return (t.a.vf_coef / 2) * Max(plain, held);
+  return (t.a.value.vf_coef / 2) * Max(plain, held);
 }
 
 void CountRatios(const Tokens& t, EpisodeLoss* result) {
@@ -169,7 +174,7 @@ void CountRatios(const Tokens& t, EpisodeLoss* result) {
   result->ratios = static_cast<double>(ratios);
   for (size_t l = 0; l < ratios; ++l) {
     const double ratio = t.ratio_L.value()[l], A = t.advantage_L[l];
-    const double capped = t.a.delta > 0 ? std::min(ratio, t.a.delta) : ratio;
+    const double capped = t.a.loss.delta ? std::min(ratio, *t.a.loss.delta) : ratio;
     if (t.row.clip == "cispo") {
       result->high += ratio > t.row.epsilon_high && A > 0 ? 1 : 0;
       continue;
@@ -182,7 +187,7 @@ void CountRatios(const Tokens& t, EpisodeLoss* result) {
     result->low += capped < 1 - t.row.epsilon && A < 0 ? 1 : 0;
     result->high += capped > 1 + t.row.epsilon_high && A > 0 ? 1 : 0;
     const double greater = std::max(capped, std::clamp(ratio, 1 - t.row.epsilon, 1 + t.row.epsilon_high));
-    result->dual += t.a.dual_clip > 0 && A < 0 && greater > t.a.dual_clip ? 1 : 0;
+    result->dual += t.a.loss.dual_clip && A < 0 && greater > *t.a.loss.dual_clip ? 1 : 0;
   }
   for (const double log_ratio : t.log_ratio_L.value()) {
     result->abs_max = std::max(result->abs_max, std::fabs(log_ratio));

@@ -7,8 +7,10 @@
 
 #include "gtest/gtest.h"
 #include "rl/algorithm/algorithm.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/tests/scripted_episodes.h"
 #include "rl/record/completions/completion_record.h"
+#include "tests/reference/algorithm.h"
 #include "tests/reference/compare.h"
 #include "tests/reference/decoder.h"
 
@@ -92,12 +94,17 @@ class ReferenceRowsTest : public ::testing::TestWithParam<absl::string_view> {};
 INSTANTIATE_TEST_SUITE_P(EveryRow, ReferenceRowsTest, ::testing::ValuesIn(rl::AlgorithmNames()),
                          [](const auto& info) { return std::string(info.param); });
 
+TEST_P(ReferenceRowsTest, APresetHasTheValuesOfThePage) {
+  const std::string name(GetParam());
+  EXPECT_TRUE(RowOf(*rl::FindAlgorithm(name)) == PageRow(name));
+}
+
 TEST_P(ReferenceRowsTest, TrainingOnCompletionsEqualsTheReference) {
   Config config = NanoRun();
-  config.algorithm.name = std::string(GetParam());
-  if (GetParam() == "a2po") config.algorithm.beta2 = 0.7;  // gradients of the size of others'
+  SelectPreset(GetParam(), &config.algorithm);
+  if (GetParam() == "a2po") config.algorithm.loss.regression_beta = 0.7;  // gradients of the size of others'
   config.algorithm.mask_truncated_completions = true;
-  if (rl::FindAlgorithm(GetParam())->advantage.reward_beta == 0) config.algorithm.beta = 0.1;
+  if (rl::FindAlgorithm(GetParam())->advantage.reward_beta == 0) rl::SetBeta(0.1, &config.algorithm);
   const std::vector<StepRecord> records = ExpectTheReferencesSteps(config);
   for (const StepRecord& record : records) {
     EXPECT_GT(GetMetric(record, "completions/clipped_ratio"), 0);
@@ -109,12 +116,12 @@ TEST_P(ReferenceRowsTest, TrainingOnCompletionsEqualsTheReference) {
 TEST_P(ReferenceRowsTest, TrainingOnTurnsEqualsTheReference) {
   Config config = NanoTurnsRun();
   config.run.steps = 1;
-  config.algorithm.name = std::string(GetParam());
-  if (GetParam() == "a2po") config.algorithm.beta2 = 0.7;
-  config.algorithm.num_mini_batches = 3;
-  config.algorithm.num_iterations = 1;
+  SelectPreset(GetParam(), &config.algorithm);
+  if (GetParam() == "a2po") config.algorithm.loss.regression_beta = 0.7;
+  config.algorithm.update.num_mini_batches = 3;
+  config.algorithm.update.num_iterations = 1;
   config.optimizer.max_grad_norm = 0.05;  // every gradient's norm is greater
-  if (rl::FindAlgorithm(GetParam())->advantage.reward_beta == 0) config.algorithm.beta = 0.1;
+  if (rl::FindAlgorithm(GetParam())->advantage.reward_beta == 0) rl::SetBeta(0.1, &config.algorithm);
   const std::vector<StepRecord> records = ExpectTheReferencesSteps(config, {.spoil = CutSome});
   for (const StepRecord& record : records) {
     EXPECT_GT(GetMetric(record, "turns/max"), 1);
@@ -137,8 +144,8 @@ TEST(ReferenceActionsTest, TrainingOnCheckedActionsEqualsTheReference) {
     config.run.steps = 1;
     config.environment.action_mask = "action";
     config.environment.invalid_episodes = invalid;
-    config.algorithm.name = row;
-    config.algorithm.num_iterations = 2;
+    SelectPreset(row, &config.algorithm);
+    config.algorithm.update.num_iterations = 2;
     config.optimizer.learning_rate = 0.005;
     const std::vector<StepRecord> script = rl::testing::Scripted(
         config, [](int64_t, int64_t prompt) { return rl::testing::FourEpisodes(static_cast<char>('A' + prompt)); });
@@ -162,7 +169,7 @@ std::vector<std::vector<std::string>> FourEndings(char letter) {
 
 TEST(ReferenceActionsTest, TurnsWithoutLearnedTokensAreStepsAsInTheReference) {
   struct Run {
-    const char *row, *baseline, *turn_rewards, *value_steps;
+    std::string row, baseline, turn_rewards, value_steps;
   };
   const Run runs[] = {{"agemem", "step_leave_one_out", "turn", "tokens"},
                       {"agemem", "step_group_mean", "turn", "tokens"},
@@ -172,7 +179,7 @@ TEST(ReferenceActionsTest, TurnsWithoutLearnedTokensAreStepsAsInTheReference) {
                       {"ppo", "", "turn", "turns"},
                       {"ppo", "", "episode", "turns"}};
   for (const Run& run : runs) {
-    SCOPED_TRACE(std::string(run.row) + " " + run.baseline + " " + run.turn_rewards + " " + run.value_steps);
+    SCOPED_TRACE(run.row + " " + run.baseline + " " + run.turn_rewards + " " + run.value_steps);
     Config config = rl::testing::RoomRun(), nano = NanoRun();
     config.model = nano.model, config.optimizer = nano.optimizer;
     config.model.num_hidden_layers = config.model.num_attention_heads = 1;
@@ -181,12 +188,12 @@ TEST(ReferenceActionsTest, TurnsWithoutLearnedTokensAreStepsAsInTheReference) {
     config.run.steps = 1;
     config.environment.action_mask = "action";
     config.environment.turn_reward = -0.1;
-    config.algorithm.name = run.row;
-    config.algorithm.baseline = run.baseline;
-    config.algorithm.turn_rewards = run.turn_rewards;
-    config.algorithm.value_steps = run.value_steps;
-    config.algorithm.gamma = 0.9;
-    config.algorithm.num_iterations = 1;
+    SelectPreset(run.row, &config.algorithm);
+    if (!run.baseline.empty()) config.algorithm.advantage.baseline = rl::ParseBaseline(run.baseline).value();
+    config.algorithm.reward.by_turn = run.turn_rewards == "turn";
+    config.algorithm.advantage.value_of_turns = run.value_steps == "turns";
+    config.algorithm.advantage.gamma = 0.9;
+    config.algorithm.update.num_iterations = 1;
     const std::vector<StepRecord> script = rl::testing::Scripted(
         config, [](int64_t, int64_t prompt) { return FourEndings(static_cast<char>('A' + prompt)); });
     const StepRecord record = ExpectTheReferencesSteps(config, {.replay = &script})[0];
@@ -213,134 +220,172 @@ void PrintTo(const Choice& choice, std::ostream* out) { *out << choice.name; }
 
 std::vector<Choice> OfAdvantages() {
   return {
-      {"scale_batch", "grpo", CHOOSE(a.scale_rewards = "batch")},
-      {"scale_none_without_minibatches", "grpo", CHOOSE(a.scale_rewards = "none"; a.num_mini_batches = 1)},
-      {"scale_group_against_nothing", "reinforce", CHOOSE(a.scale_rewards = "group"; a.ddof = 0)},
-      {"whole_deviation", "dapo", CHOOSE(a.ddof = 0; a.advantage_epsilon = 0.1)},
+      {"scale_batch", "grpo", CHOOSE(a.advantage.scale_rewards = rl::ScaleRewards::kBatch)},
+      {"scale_none_without_minibatches", "grpo",
+       CHOOSE(a.advantage.scale_rewards = rl::ScaleRewards::kNone; a.update.num_mini_batches = 1)},
+      {"scale_group_against_nothing", "reinforce",
+       CHOOSE(a.advantage.scale_rewards = rl::ScaleRewards::kGroup; a.advantage.ddof = 0)},
+      {"whole_deviation", "dapo", CHOOSE(a.advantage.ddof = 0; a.advantage.advantage_epsilon = 0.1)},
       {"lone_samples", "grpo",
-       CHOOSE(c.rollout.num_generations = 1; c.rollout.prompts_per_step = 12; a.lone_sample_keeps_reward = true)},
-      {"running_mean", "reinforce", CHOOSE(a.baseline = "running_mean"; a.baseline_decay = 0.6; c.run.steps = 4)},
-      {"greedy_scaled", "grpo", CHOOSE(a.baseline = "greedy"; a.scale_rewards = "batch")},
-      {"length_weighted_scaled", "grpo", CHOOSE(a.baseline = "length_weighted")},
-      {"leave_one_out_z_scores", "rloo", CHOOSE(a.normalize_advantages = true)},
-      {"leave_one_out_of_all", "episode_rloo", CHOOSE(a.baseline_scope = "batch")},
-      {"leave_one_out_of_all_z_scores", "rloo", CHOOSE(a.baseline_scope = "batch"; a.normalize_advantages = true)},
-      {"steps", "agemem", CHOOSE(a.gamma = 0.7; a.scale_rewards = "group"; a.advantage_epsilon = 0.1)},
-      {"steps_of_turns", "agemem", CHOOSE(a.turn_rewards = "turn"; a.scale_rewards = "group"; a.ddof = 0), true},
-      {"steps_of_turns_discounted", "agemem",
-       CHOOSE(a.turn_rewards = "turn"; a.gamma = 0.9; a.reward_weights = "0.5 1"; c.rollout.max_completion_length = 13),
+       CHOOSE(c.rollout.num_generations = 1; c.rollout.prompts_per_step = 12;
+              a.advantage.lone_sample_keeps_reward = true)},
+      {"running_mean", "reinforce",
+       CHOOSE(a.advantage.baseline = rl::Baseline::kRunningMean; a.baseline_decay = 0.6; c.run.steps = 4)},
+      {"greedy_scaled", "grpo",
+       CHOOSE(a.advantage.baseline = rl::Baseline::kGreedy; a.advantage.scale_rewards = rl::ScaleRewards::kBatch)},
+      {"length_weighted_scaled", "grpo", CHOOSE(a.advantage.baseline = rl::Baseline::kLengthWeighted)},
+      {"leave_one_out_z_scores", "rloo", CHOOSE(a.advantage.normalize_advantages = true)},
+      {"leave_one_out_of_all", "episode_rloo", CHOOSE(a.advantage.baseline_over_batch = true)},
+      {"leave_one_out_of_all_z_scores", "rloo",
+       CHOOSE(a.advantage.baseline_over_batch = true; a.advantage.normalize_advantages = true)},
+      {"steps", "agemem",
+       CHOOSE(a.advantage.gamma = 0.7; a.advantage.scale_rewards = rl::ScaleRewards::kGroup;
+              a.advantage.advantage_epsilon = 0.1)},
+      {"steps_of_turns", "agemem",
+       CHOOSE(a.reward.by_turn = true; a.advantage.scale_rewards = rl::ScaleRewards::kGroup; a.advantage.ddof = 0),
        true},
-      {"steps_of_others", "agemem", CHOOSE(a.baseline = "step_leave_one_out"; a.gamma = 0.5)},
+      {"steps_of_turns_discounted", "agemem",
+       CHOOSE(a.reward.by_turn = true; a.advantage.gamma = 0.9; a.reward.weights = "0.5 1";
+              c.rollout.max_completion_length = 13),
+       true},
+      {"steps_of_others", "agemem",
+       CHOOSE(a.advantage.baseline = rl::Baseline::kStepLeaveOneOut; a.advantage.gamma = 0.5)},
       {"steps_with_the_divergence_in_the_reward", "agemem",
-       CHOOSE(a.kl_in_reward = "on"; a.kl_estimator = "k2"; a.beta = 0.3; a.baseline = "step_leave_one_out"), true},
-      {"whitened", "grpo", CHOOSE(a.whiten_tokens = "on"; a.mask_truncated_completions = true)},
-      {"discounted", "reinforce_plus_plus", CHOOSE(a.gamma = 0.8; a.kl_estimator = "k3"; a.beta = 0.2)},
+       CHOOSE(rl::SetKlInReward(true, &a); rl::SetEstimator(rl::KlEstimator::kK2, &a); rl::SetBeta(0.3, &a);
+              a.advantage.baseline = rl::Baseline::kStepLeaveOneOut),
+       true},
+      {"whitened", "grpo", CHOOSE(a.advantage.whiten_tokens = true; a.mask_truncated_completions = true)},
+      {"discounted", "reinforce_plus_plus",
+       CHOOSE(a.advantage.gamma = 0.8; rl::SetEstimator(rl::KlEstimator::kK3, &a); rl::SetBeta(0.2, &a))},
       {"dynamic_sampling", "grpo",
        CHOOSE(a.dynamic_sampling = true; c.rollout.num_generations = 2; c.rollout.prompts_per_step = 12;
-              a.aggregation = "grpo"),
+              rl::SetAggregation(rl::Aggregation::kGrpo, &a)),
        false, "frac_reward_zero_std"},
-      {"clipped_rewards", "grpo", CHOOSE(a.reward_clip_range = "-0.5 1.5")},
-      {"two_rewards", "grpo", CHOOSE(a.reward = "environment character_match"; a.reward_weights = "2 0.5"), true},
+      {"clipped_rewards", "grpo", CHOOSE(a.advantage.reward_clip_range = {{-0.5, 1.5}})},
+      {"two_rewards", "grpo", CHOOSE(a.reward.functions = "environment character_match"; a.reward.weights = "2 0.5"),
+       true},
       {"normalized_then_summed", "grpo",
-       CHOOSE(a.multi_objective_aggregation = "normalize_then_sum"; a.reward_weights = "2 0.5"), true},
-      {"punished", "grpo", CHOOSE(a.soft_punish_cache = 3; a.missing_eos_penalty = 0.5), false,
+       CHOOSE(a.advantage.multi_objective_aggregation = rl::RewardAggregation::kNormalizeThenSum;
+              a.reward.weights = "2 0.5"),
+       true},
+      {"punished", "grpo", CHOOSE(a.reward.soft_punish_cache = 3; a.reward.missing_eos_penalty = 0.5), false,
        "completions/clipped_ratio"},
-      {"values_of_a_network", "ppo", CHOOSE(a.value_model = "network"; a.num_iterations = 2)},
-      {"values_of_a_network_in_turns", "ppo", CHOOSE(a.value_model = "network"; a.num_iterations = 2), true},
+      {"values_of_a_network", "ppo", CHOOSE(a.has_value_network = true; a.update.num_iterations = 2)},
+      {"values_of_a_network_in_turns", "ppo", CHOOSE(a.has_value_network = true; a.update.num_iterations = 2), true},
       {"values_discounted", "ppo",
-       CHOOSE(a.gamma = 0.9; a.lam = 0.7; a.whiten_rewards = true; a.vf_coef = 0.5; a.cliprange_value = 0.02), false,
-       "val/clipfrac_avg"},
-      {"values_not_clipped", "ppo", CHOOSE(a.cliprange_value = 0; a.whiten_tokens = "off"; a.vf_coef = 1)},
+       CHOOSE(a.advantage.gamma = 0.9; a.advantage.lambda = 0.7; a.advantage.whiten_rewards = true;
+              a.value.vf_coef = 0.5; a.value.cliprange_value = 0.02),
+       false, "val/clipfrac_avg"},
+      {"values_not_clipped", "ppo",
+       CHOOSE(a.value.cliprange_value = std::nullopt; a.advantage.whiten_tokens = false; a.value.vf_coef = 1)},
       {"values_of_what_is_cut_off", "ppo",
-       CHOOSE(a.bootstrap_truncated = false; a.mask_truncated_completions = false; a.gamma = 0.9)},
+       CHOOSE(a.advantage.bootstrap_truncated = false; a.mask_truncated_completions = false; a.advantage.gamma = 0.9)},
       {"values_of_a_network_of_what_is_cut_off", "ppo",
-       CHOOSE(a.value_model = "network"; a.num_iterations = 2; a.whiten_rewards = true; a.gamma = 0.9), true},
+       CHOOSE(a.has_value_network = true; a.update.num_iterations = 2; a.advantage.whiten_rewards = true;
+              a.advantage.gamma = 0.9),
+       true},
       {"optimal_values", "a2po",
-       CHOOSE(a.optimal.num_samples = 2; a.optimal.beta1 = 0.3; a.beta2 = 0.7; a.reward_clip_range = "0 1";
-              c.rollout.prompts_per_step = 12; c.rollout.num_generations = 2),
+       CHOOSE(a.optimal.num_samples = 2; a.optimal.beta1 = 0.3; a.loss.regression_beta = 0.7;
+              a.advantage.reward_clip_range = {{0, 1}}; c.rollout.prompts_per_step = 12; c.rollout.num_generations = 2),
        false, "v_star"},
       {"optimal_values_of_all", "a2po",
-       CHOOSE(a.optimal.num_samples = 2; a.optimal.filter_all_incorrect = false; a.beta2 = 0.2;
-              a.reward_clip_range = "0 1"; a.aggregation = "sequence_mean"; a.sync_ref_model = true;
-              a.ref_model_sync_steps = 1; c.run.steps = 3),
+       CHOOSE(a.optimal.num_samples = 2; a.optimal.filter_all_incorrect = false; a.loss.regression_beta = 0.2;
+              a.advantage.reward_clip_range = {{0, 1}}; rl::SetAggregation(rl::Aggregation::kSequenceMean, &a);
+              a.reference.sync = true; a.reference.sync_steps = 1; c.run.steps = 3),
        false, "v_star"},
       {"optimal_values_of_turns", "a2po",
-       CHOOSE(a.optimal.num_samples = 3; a.beta2 = 0.7; a.reward_weights = "2 0.5"; c.environment.largest = 5), true},
-      {"greedy_in_turns", "remax",
-       CHOOSE(a.reward_weights = "2 0.5"; c.environment.max_action_length = 0; c.rollout.max_completion_length = 19),
+       CHOOSE(a.optimal.num_samples = 3; a.loss.regression_beta = 0.7; a.reward.weights = "2 0.5";
+              c.environment.largest = 5),
        true},
-      {"rewards_of_turns", "ppo", CHOOSE(a.turn_rewards = "turn"; a.gamma = 0.9; a.reward_weights = "0.5 1"), true},
+      {"greedy_in_turns", "remax",
+       CHOOSE(a.reward.weights = "2 0.5"; c.environment.max_action_length = 0; c.rollout.max_completion_length = 19),
+       true},
+      {"rewards_of_turns", "ppo", CHOOSE(a.reward.by_turn = true; a.advantage.gamma = 0.9; a.reward.weights = "0.5 1"),
+       true},
       {"returns_of_turns", "reinforce_plus_plus",
-       CHOOSE(a.turn_rewards = "turn"; a.gamma = 0.9; c.rollout.max_completion_length = 13), true},
+       CHOOSE(a.reward.by_turn = true; a.advantage.gamma = 0.9; c.rollout.max_completion_length = 13), true},
   };
 }
 
 std::vector<Choice> OfTheLoss() {
   std::vector<Choice> choices = {
-      {"sum", "grpo", CHOOSE(a.aggregation = "sum")},
-      {"sequence_mean", "grpo", CHOOSE(a.aggregation = "sequence_mean"; a.mask_truncated_completions = true)},
-      {"turn_mean", "episode_rloo", CHOOSE(a.aggregation = "turn_mean"), true},
-      {"not_clipped", "grpo", CHOOSE(a.clip = "none"; a.importance_sampling_level = "sequence")},
-      {"tightly_clipped", "grpo", CHOOSE(a.epsilon = 0.01; a.epsilon_high = 0.02; a.num_iterations = 3), false,
+      {"sum", "grpo", CHOOSE(rl::SetAggregation(rl::Aggregation::kSum, &a))},
+      {"sequence_mean", "grpo",
+       CHOOSE(rl::SetAggregation(rl::Aggregation::kSequenceMean, &a); a.mask_truncated_completions = true)},
+      {"turn_mean", "episode_rloo", CHOOSE(rl::SetAggregation(rl::Aggregation::kTurnMean, &a)), true},
+      {"not_clipped", "grpo",
+       CHOOSE(rl::SetClip(rl::Clip::kNone, &a); a.loss.importance_sampling_level = rl::ImportanceLevel::kSequence)},
+      {"tightly_clipped", "grpo",
+       CHOOSE(rl::SetEpsilon(0.01, &a); a.loss.epsilon_high = 0.02; a.update.num_iterations = 3), false,
        "clip_ratio/low_mean"},
-      {"clipped_twice", "grpo", CHOOSE(a.epsilon = 0.01; a.delta = 1.03; a.dual_clip = 1.02; a.num_iterations = 3),
+      {"clipped_twice", "grpo",
+       CHOOSE(rl::SetEpsilon(0.01, &a); a.loss.delta = 1.03; a.loss.dual_clip = 1.02; a.update.num_iterations = 3),
        false, "clip_ratio/dual_mean"},
       {"clipped_logarithms", "gmpo",
-       CHOOSE(a.epsilon = 0.01; a.epsilon_high = 0.02; a.num_iterations = 3; a.top_entropy_quantile = 0.6;
-              a.off_policy_mask_threshold = 0.03),
+       CHOOSE(rl::SetEpsilon(0.01, &a); a.loss.epsilon_high = 0.02; a.update.num_iterations = 3;
+              a.loss.top_entropy_quantile = 0.6; a.loss.off_policy_mask_threshold = 0.03),
        false, "clip_ratio/low_mean"},
-      {"capped", "cispo", CHOOSE(a.epsilon_high = 1.02; a.num_iterations = 3), false, "cispo_clip_ratio"},
-      {"temperatures", "sapo", CHOOSE(a.sapo_temperature_pos = 0.7; a.sapo_temperature_neg = 2)},
+      {"capped", "cispo", CHOOSE(a.loss.epsilon_high = 1.02; a.update.num_iterations = 3), false, "cispo_clip_ratio"},
+      {"temperatures", "sapo", CHOOSE(a.loss.sapo_temperature_pos = 0.7; a.loss.sapo_temperature_neg = 2)},
       {"shapes", "vespo",
-       CHOOSE(a.vespo.k_pos = 1; a.vespo.lambda_pos = 2; a.vespo.k_neg = 2; a.vespo.lambda_neg = 1.5)},
-      {"off_policy_masked", "grpo", CHOOSE(a.off_policy_mask_threshold = 0.01; a.num_iterations = 3)},
-      {"highest_entropies", "grpo", CHOOSE(a.top_entropy_quantile = 0.37)},
+       CHOOSE(a.loss.vespo.k_pos = 1; a.loss.vespo.lambda_pos = 2; a.loss.vespo.k_neg = 2;
+              a.loss.vespo.lambda_neg = 1.5)},
+      {"off_policy_masked", "grpo", CHOOSE(a.loss.off_policy_mask_threshold = 0.01; a.update.num_iterations = 3)},
+      {"highest_entropies", "grpo", CHOOSE(a.loss.top_entropy_quantile = 0.37)},
       {"entropy_bonus", "grpo",
        CHOOSE(a.entropy.entropy_coef = 0.3; a.entropy.decay = 0.5; a.entropy.floor = 0.1; c.run.steps = 3), false,
        "entropy_coef"},
       {"entropy_held", "grpo",
        CHOOSE(a.entropy.adaptive = true; a.entropy.entropy_coef = 0.1; a.entropy.delta = 0.05; a.entropy.target = 4.54;
               a.entropy.max = 0.6; c.run.steps = 5)},
-      {"importance_correction", "grpo", CHOOSE(a.importance_correction = "token_truncate")},
-      {"minibatches_of_episodes", "grpo", CHOOSE(a.minibatches_of = "episodes"; a.num_mini_batches = 7)},
+      {"importance_correction", "grpo", CHOOSE(a.correction.mode = rl::ImportanceMode::kTokenTruncate)},
+      {"minibatches_of_episodes", "grpo",
+       CHOOSE(a.update.unit = rl::MinibatchUnit::kEpisode; a.update.num_mini_batches = 7)},
       {"minibatches_of_a_size", "grpo",
-       CHOOSE(a.minibatches_of = "episodes"; a.num_mini_batches = 1; a.mini_batch_size = 6)},
+       CHOOSE(a.update.unit = rl::MinibatchUnit::kEpisode; a.update.num_mini_batches = 1;
+              a.update.mini_batch_size = 6)},
       {"minibatches_of_decisions", "agemem",
-       CHOOSE(a.minibatches_of = "decisions"; a.num_mini_batches = 4; a.gamma = 1; a.epsilon = 0.01; c.run.steps = 1),
+       CHOOSE(a.update.unit = rl::MinibatchUnit::kDecision; a.update.num_mini_batches = 4; a.advantage.gamma = 1;
+              rl::SetEpsilon(0.01, &a); c.run.steps = 1),
        false, "clip_ratio/low_mean"},
       {"minibatches_of_decisions_by_size", "grpo",
-       CHOOSE(a.minibatches_of = "decisions"; a.num_mini_batches = 1; a.mini_batch_size = 17; a.aggregation = "grpo";
+       CHOOSE(a.update.unit = rl::MinibatchUnit::kDecision; a.update.num_mini_batches = 1;
+              a.update.mini_batch_size = 17; rl::SetAggregation(rl::Aggregation::kGrpo, &a);
               a.mask_truncated_completions = true; a.entropy.entropy_coef = 0.2)},
       {"minibatches_of_decisions_with_values", "ppo",
-       CHOOSE(a.minibatches_of = "decisions"; a.num_mini_batches = 3; a.num_iterations = 1; a.cliprange_value = 0.02),
+       CHOOSE(a.update.unit = rl::MinibatchUnit::kDecision; a.update.num_mini_batches = 3; a.update.num_iterations = 1;
+              a.value.cliprange_value = 0.02),
        true},
       {"minibatches_of_decisions_of_highest_entropies", "dapo",
-       CHOOSE(a.minibatches_of = "decisions"; a.num_mini_batches = 3; a.top_entropy_quantile = 0.6; a.target_kl = 1e-3;
-              a.dynamic_sampling = true; a.aggregation = "turn_mean"),
+       CHOOSE(a.update.unit = rl::MinibatchUnit::kDecision; a.update.num_mini_batches = 3;
+              a.loss.top_entropy_quantile = 0.6; a.update.target_kl = 1e-3; a.dynamic_sampling = true;
+              rl::SetAggregation(rl::Aggregation::kTurnMean, &a)),
        true},
-      {"ends_early", "grpo", CHOOSE(a.target_kl = 1e-4; a.num_iterations = 4)},
-      {"exact_divergence", "grpo", CHOOSE(a.kl_estimator = "exact"; a.beta = 0.3)},
-      {"divergence_in_the_loss_of_values", "ppo", CHOOSE(a.kl_in_reward = "off"; a.beta = 0.2)},
+      {"ends_early", "grpo", CHOOSE(a.update.target_kl = 1e-4; a.update.num_iterations = 4)},
+      {"exact_divergence", "grpo", CHOOSE(rl::SetEstimator(rl::KlEstimator::kExact, &a); rl::SetBeta(0.3, &a))},
+      {"divergence_in_the_loss_of_values", "ppo", CHOOSE(rl::SetKlInReward(false, &a); rl::SetBeta(0.2, &a))},
       {"divergence_over_a_line", "grpo",
-       CHOOSE(a.kl.schedule = rl::KlSchedule::kLinear; a.beta = 0.3; a.kl.final = 0.1; c.run.steps = 4)},
+       CHOOSE(a.kl.schedule = rl::KlSchedule::kLinear; rl::SetBeta(0.3, &a); a.kl.final = 0.1; c.run.steps = 4)},
       {"divergence_in_proportion", "rloo",
-       CHOOSE(a.kl.schedule = rl::KlSchedule::kProportional; a.beta = 0.3; a.kl.target = 0.45; a.kl.horizon = 50;
-              a.mask_truncated_completions = true; c.run.steps = 6)},
+       CHOOSE(a.kl.schedule = rl::KlSchedule::kProportional; rl::SetBeta(0.3, &a); a.kl.target = 0.45;
+              a.kl.horizon = 50; a.mask_truncated_completions = true; c.run.steps = 6)},
       {"divergence_in_a_band", "rloo",
-       CHOOSE(a.kl.schedule = rl::KlSchedule::kBanded; a.beta = 0.3; a.kl.high = 1; a.kl.target = 0.02;
+       CHOOSE(a.kl.schedule = rl::KlSchedule::kBanded; rl::SetBeta(0.3, &a); a.kl.high = 1; a.kl.target = 0.02;
               a.kl.tolerance = 0.001; a.kl.interval = 1; a.kl.patience = 0; a.mask_truncated_completions = true;
               c.run.steps = 4)},
       {"reference_that_follows", "grpo",
-       CHOOSE(a.sync_ref_model = true; a.ref_model_sync_steps = 2; a.beta = 0.3; c.run.steps = 4)},
+       CHOOSE(a.reference.sync = true; a.reference.sync_steps = 2; rl::SetBeta(0.3, &a); c.run.steps = 4)},
   };
   for (const char* type : {"grpo", "bnpo", "dr_grpo", "cispo", "sapo", "luspo", "vespo", "rloo"}) {
-    choices.push_back({std::string("loss_type_") + type, "grpo", [type](Config& c) { c.algorithm.loss_type = type; }});
+    choices.push_back({std::string("loss_type_") + type, "grpo",
+                       [type](Config& c) { rl::SetLossType(rl::ParseLossType(type).value(), &c.algorithm); }});
   }
-  for (const char* estimator : {"k1", "k2", "k3"}) {
-    for (const char* corrected : {"on", "off"}) {
-      choices.push_back({std::string("divergence_") + estimator + "_" + corrected, "gspo", [=](Config& c) {
-                           c.algorithm.kl_estimator = estimator, c.algorithm.use_bias_correction_kl = corrected;
-                           c.algorithm.beta = 0.3;
+  for (const std::string estimator : {"k1", "k2", "k3"}) {
+    for (const bool corrected : {true, false}) {
+      choices.push_back({"divergence_" + estimator + (corrected ? "_on" : "_off"), "gspo", [=](Config& c) {
+                           rl::SetEstimator(rl::ParseKlEstimator(estimator).value(), &c.algorithm),
+                               c.algorithm.loss.use_bias_correction_kl = corrected;
+                           rl::SetBeta(0.3, &c.algorithm);
                          }});
     }
   }
@@ -353,7 +398,7 @@ std::vector<Choice> OfTheModel() {
       {"tied_embeddings", "grpo", CHOOSE(c.model.tie_word_embeddings = true; c.model.num_key_value_heads = 2)},
       {"clipped_projections", "grpo", CHOOSE(c.model.clip_qkv = 0.5; c.model.rope_theta = 100)},
       {"no_balance", "grpo", CHOOSE(c.model.router_aux_loss_coef = 0)},
-      {"sft", "grpo", CHOOSE(c.sft.steps = 3; c.sft.prompts_per_step = 5; a.beta = 0.1)},
+      {"sft", "grpo", CHOOSE(c.sft.steps = 3; c.sft.prompts_per_step = 5; rl::SetBeta(0.1, &a))},
       {"cosine", "grpo",
        CHOOSE(c.optimizer.schedule = "cosine"; c.optimizer.warmup_steps = 2; c.optimizer.warmup_start = 0.25;
               c.optimizer.min_lr_rate = 0.1; c.run.steps = 5)},
@@ -363,7 +408,8 @@ std::vector<Choice> OfTheModel() {
        CHOOSE(c.optimizer.schedule = "constant"; c.optimizer.beta1 = 0.5; c.optimizer.beta2 = 0.7;
               c.optimizer.weight_decay_on = "matrices"; c.optimizer.weight_decay = 0.5)},
       {"clipped_gradients", "grpo", CHOOSE(c.optimizer.max_grad_norm = 0.1)},
-      {"greater_temperature", "grpo", CHOOSE(c.rollout.temperature = 1.7; a.entropy.entropy_coef = 0.1; a.beta = 0.2)},
+      {"greater_temperature", "grpo",
+       CHOOSE(c.rollout.temperature = 1.7; a.entropy.entropy_coef = 0.1; rl::SetBeta(0.2, &a))},
   };
 }
 
@@ -378,7 +424,7 @@ INSTANTIATE_TEST_SUITE_P(Model, ReferenceChoicesTest, ::testing::ValuesIn(OfTheM
 TEST_P(ReferenceChoicesTest, TrainingEqualsTheReference) {
   const Choice& choice = GetParam();
   Config config = choice.has_turns ? NanoTurnsRun() : NanoRun();
-  config.algorithm.name = choice.row;
+  SelectPreset(choice.row, &config.algorithm);
   choice.choose(config);
   const StepRecord last =
       ExpectTheReferencesSteps(config, choice.has_turns ? RunOptions{.spoil = CutSome} : RunOptions{}).back();

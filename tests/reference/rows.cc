@@ -3,7 +3,10 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <variant>
 
+#include "core/config/field_list.h"
+#include "rl/config/config.h"
 #include "tests/reference/algorithm.h"
 
 namespace reprise::reference {
@@ -55,43 +58,39 @@ Row NamedRow(const std::string& name) {
   return table.at(name);
 }
 
-void SetLossType(const std::string& type, Row* row) {
-  row->clip = type == "cispo" || type == "sapo" || type == "vespo" ? type : "two_sided";
-  row->aggregation = type == "cispo" || type == "vespo" ? "dapo" : type == "sapo" || type == "rloo" ? "grpo" : type;
-  if (type == "cispo") row->epsilon_high = 5;
-  if (type == "rloo") row->level = "sequence_sum", row->kl_in_reward = true;
-}
-
 }  // namespace
 
-Row RowOf(const rl::AlgorithmConfig& a) {
-  Row row = NamedRow(a.name);
-  const bool is_raised = row.epsilon_high != row.epsilon;
-  if (!a.loss_type.empty()) SetLossType(a.loss_type, &row);
-  const auto choose = [](const std::string& value, std::string* choice) {
-    if (!value.empty()) *choice = value;
-  };
-  const auto turn = [](const std::string& value, bool* choice) {
-    if (!value.empty()) *choice = value == "on";
-  };
-  choose(a.baseline, &row.baseline);
-  choose(a.scale_rewards, &row.scale_rewards);
-  choose(a.importance_sampling_level, &row.level);
-  choose(a.clip, &row.clip);
-  choose(a.aggregation, &row.aggregation);
-  turn(a.kl_in_reward, &row.kl_in_reward);
+Row PageRow(const std::string& name) {
+  Row row = NamedRow(name);
   // In the reward the divergence is estimated by k1 unless kl_estimator is set.
   if (row.kl_in_reward) row.kl_estimator = "k1";
-  choose(a.kl_estimator, &row.kl_estimator);
-  turn(a.use_bias_correction_kl, &row.use_bias_correction_kl);
-  turn(a.whiten_tokens, &row.whiten_tokens);
   if (row.whiten_tokens) row.scale_rewards = "none";
-  if (a.epsilon != -1) row.epsilon = a.epsilon;
-  if (a.epsilon != -1 && !is_raised) row.epsilon_high = a.epsilon;
-  if (a.epsilon_high != -1) row.epsilon_high = a.epsilon_high;
-  if (a.beta != -1) row.beta = a.beta;
-  if (a.gamma != -1) row.gamma = a.gamma;
-  if (a.num_iterations > 0) row.num_iterations = a.num_iterations;
+  return row;
+}
+
+Row RowOf(const rl::AlgorithmConfig& algorithm) {
+  rl::Config config;
+  config.algorithm = algorithm;
+  config::FieldList keys;
+  rl::Visit(keys, config);
+  const auto text = [&](const char* key) { return std::get<std::string>(keys.Find("algorithm", key)->Get()); };
+  const auto number = [&](const char* key) { return std::get<double>(keys.Find("algorithm", key)->Get()); };
+  const auto truth = [&](const char* key) { return std::get<bool>(keys.Find("algorithm", key)->Get()); };
+  Row row = {.baseline = text("baseline"),
+             .scale_rewards = text("scale_rewards"),
+             .level = text("importance_sampling_level"),
+             .clip = text("clip"),
+             .aggregation = text("aggregation"),
+             .kl_estimator = text("kl_estimator"),
+             .epsilon = number("epsilon"),
+             .epsilon_high = number("epsilon_high"),
+             .beta = number("beta"),
+             .gamma = number("gamma"),
+             .kl_in_reward = truth("kl_in_reward"),
+             .use_bias_correction_kl = truth("use_bias_correction_kl"),
+             .whiten_tokens = truth("whiten_tokens"),
+             .num_iterations = std::get<int64_t>(keys.Find("algorithm", "num_iterations")->Get())};
+  if (row.whiten_tokens) row.scale_rewards = "none";
   return row;
 }
 

@@ -126,7 +126,7 @@ void Trainer::Forward(const rl::StepRecord& record, const std::vector<size_t>& m
                       Pass* pass) const {
   const bool trains = record.phase == rl::Phase::kTraining;
   pass->has_values = trains && row_.baseline == "value";
-  pass->has_network = pass->has_values && a_.value_model == "network";
+  pass->has_network = pass->has_values && a_.has_value_network;
   pass->has_reference = trains && !state.reference.empty() && row_.kl_estimator == "exact" && row_.beta != 0;
   Context context = pass->policy.Begin(), network_context = context, reference_context = context;
   Var hidden, network_hidden, reference_hidden;
@@ -185,7 +185,7 @@ void Trainer::ScoreByItself(const rl::StepRecord& record, const State& state) {
   for (size_t n = 0; n < episodes_.size(); ++n) {
     Episode& episode = episodes_[n];
     if (pass.has_values) episode.value_L = pass.scores[n].value_L->value();
-    if (pass.has_values && a_.bootstrap_truncated && !episode.terminated) {
+    if (pass.has_values && a_.advantage.bootstrap_truncated && !episode.terminated) {
       episode.bootstrap = ValueOfLastState(record, episode, state);
     }
     for (size_t l = 0; l < episode.learned.size(); ++l) {
@@ -204,7 +204,7 @@ void Trainer::ScoreByItself(const rl::StepRecord& record, const State& state) {
 double Trainer::ValueOfLastState(const rl::StepRecord& record, const Episode& episode, const State& state) const {
   Tape tape(state.weights);
   const Decoder policy(parts_.model, places_, "", &tape);
-  Decoder trunk(parts_.model, places_, a_.value_model == "network" ? "value_model." : "", &tape);
+  Decoder trunk(parts_.model, places_, a_.has_value_network ? "value_model." : "", &tape);
   Context context = trunk.Begin();
   Var hidden;
   for (const int32_t token : rl::CompletionOf(record.task_P[episode.prompt]).tokens) {
@@ -220,11 +220,11 @@ double Trainer::ValueOfLastState(const rl::StepRecord& record, const Episode& ep
 // larger ones come first; or they have mini_batch_size units, and the last those that remain.
 std::vector<std::vector<size_t>> Trainer::Deal(const rl::StepRecord& record, size_t units, int64_t iteration) const {
   std::vector<size_t> sizes;
-  if (a_.mini_batch_size > 0) {
-    const size_t size = static_cast<size_t>(a_.mini_batch_size);
+  if (a_.update.mini_batch_size > 0) {
+    const size_t size = static_cast<size_t>(a_.update.mini_batch_size);
     for (size_t dealt = 0; dealt < units; dealt += size) sizes.push_back(std::min(size, units - dealt));
   } else {
-    const size_t batches = std::min(static_cast<size_t>(a_.num_mini_batches), units);
+    const size_t batches = std::min(static_cast<size_t>(a_.update.num_mini_batches), units);
     for (size_t b = 0; b < batches; ++b) sizes.push_back(units / batches + (b < units % batches ? 1 : 0));
   }
   std::vector<int64_t> order(units);
@@ -252,7 +252,7 @@ std::vector<Trainer::Minibatch> Trainer::Minibatches(const rl::StepRecord& recor
     for (size_t l = 0; l < episodes_[episode].learned.size() && !token; ++l) m.tokens.back().push_back(l);
   };
   std::vector<std::pair<size_t, size_t>> decisions;  // that count: episode and learned token
-  for (size_t n = 0; n < episodes_.size() && a_.minibatches_of == "decisions"; ++n) {
+  for (size_t n = 0; n < episodes_.size() && a_.update.unit == rl::MinibatchUnit::kDecision; ++n) {
     for (size_t l = 0; l < episodes_[n].counted(); ++l) decisions.emplace_back(n, l);
   }
   for (const std::vector<size_t>& dealt : Deal(record, decisions.size(), iteration)) {
@@ -260,9 +260,10 @@ std::vector<Trainer::Minibatch> Trainer::Minibatches(const rl::StepRecord& recor
     for (const size_t place : dealt) add(decisions[place].first, decisions[place].second);
   }
   if (!minibatches.empty()) return minibatches;
-  const bool is_idle = a_.minibatches_of == "decisions";  // no decision counts: one minibatch, which learns nothing
+  const bool is_idle =
+      a_.update.unit == rl::MinibatchUnit::kDecision;  // no decision counts: one minibatch, which learns nothing
   const size_t generations = static_cast<size_t>(parts_.config.rollout.num_generations);
-  const size_t of_unit = is_idle ? episodes_.size() : a_.minibatches_of == "episodes" ? 1 : generations;
+  const size_t of_unit = is_idle ? episodes_.size() : a_.update.unit == rl::MinibatchUnit::kEpisode ? 1 : generations;
   for (const std::vector<size_t>& dealt : Deal(record, episodes_.size() / of_unit, iteration)) {
     minibatches.emplace_back();
     for (const size_t unit : dealt) {
@@ -328,7 +329,7 @@ Normalizer Trainer::MakeNormalizer(const std::vector<Episode>& own, const std::v
   double of_step = 0;
   for (const Episode& e : episodes_) of_step += static_cast<double>(e.counted());
   n.tokens_of_share = of_step / static_cast<double>(num_minibatches_);
-  if (!entropies.empty()) n.entropy_threshold = Quantile(entropies, 1 - a_.top_entropy_quantile);
+  if (!entropies.empty()) n.entropy_threshold = Quantile(entropies, 1 - a_.loss.top_entropy_quantile);
   return n;
 }
 
@@ -382,7 +383,7 @@ bool Trainer::Update(const rl::StepRecord& record, const Minibatch& minibatch, S
   pass.tape.Backward(loss + parts_.model.router_aux_loss_coef * balance);
   const Vector& g = pass.tape.gradient();
   grad_norm_ = std::sqrt(std::inner_product(g.begin(), g.end(), g.begin(), 0.0));
-  if (a_.target_kl > 0 && approx_kl / context.normalizer.tokens > 1.5 * a_.target_kl) return false;
+  if (a_.update.target_kl > 0 && approx_kl / context.normalizer.tokens > 1.5 * a_.update.target_kl) return false;
   Apply(g, LearningRate(record.step), state);
   return true;
 }
@@ -469,9 +470,9 @@ void Trainer::AdvanceSchedules(const rl::StepRecord& record, double entropy, Sta
   for (const Episode& e : episodes_) rewards.push_back(Clipped(a_, e.reward));
   m.reward_sum = a_.baseline_decay * m.reward_sum + (1 - a_.baseline_decay) * Mean(rewards);
   m.reward_weight = a_.baseline_decay * m.reward_weight + (1 - a_.baseline_decay);
-  if (!a_.sync_ref_model || record.step % a_.ref_model_sync_steps != 0) return;
+  if (!a_.reference.sync || record.step % a_.reference.sync_steps != 0) return;
   for (size_t i = 0; i < state->reference.size(); ++i) {
-    const double alpha = a_.ref_model_mixup_alpha;
+    const double alpha = a_.reference.mixup_alpha;
     state->reference[i] = alpha * state->weights[i] + (1 - alpha) * state->reference[i];
   }
 }

@@ -27,8 +27,8 @@ Metrics Trainer::ComputeMetrics(const rl::StepRecord& record, const State& state
                      {"num_tokens", memory_.num_tokens}};
   if (a_.kl.schedule != rl::KlSchedule::kFixed) metrics["kl_coef"] = row_.beta;
   if (entropy_coef_ != 0 || a_.entropy.adaptive) metrics["entropy_coef"] = entropy_coef_;
-  const bool is_counted = a_.mini_batch_size > 0 || a_.minibatches_of == "decisions";
-  if (is_counted || a_.target_kl > 0 || a_.mask_truncated_completions || a_.dynamic_sampling ||
+  const bool is_counted = a_.update.mini_batch_size > 0 || a_.update.unit == rl::MinibatchUnit::kDecision;
+  if (is_counted || a_.update.target_kl > 0 || a_.mask_truncated_completions || a_.dynamic_sampling ||
       row_.baseline == "optimal") {
     metrics["num_updates"] = static_cast<double>(state.updates);
   }
@@ -77,7 +77,7 @@ void Trainer::AddLossMetrics(Metrics* metrics) const {
     m["clip_ratio/high_mean"] = Share(high, ratios);
     m["clip_ratio/high_max"] = high_max;
     m["clip_ratio/region_mean"] = Share(low + high, ratios);
-    if (a_.dual_clip > 0) m["clip_ratio/dual_mean"] = Share(dual, ratios);
+    if (a_.loss.dual_clip) m["clip_ratio/dual_mean"] = Share(dual, ratios);
   }
   if (row_.clip == "regression") m["implicit_reward"] = implicit_rewards.empty() ? 0 : Mean(implicit_rewards);
   if (row_.clip == "cispo") m["cispo_clip_ratio"] = Share(high, ratios);
@@ -112,7 +112,7 @@ void Trainer::AddRewardMetrics(Metrics* metrics) const {
   m["reward_group_std"] = Mean(deviations);
   m["frac_reward_zero_std"] = equal / static_cast<double>(deviations.size());
   if (row_.beta != 0 && row_.kl_in_reward) m["kl"] = Share(kl, tokens);
-  std::istringstream names(a_.reward);
+  std::istringstream names(a_.reward.functions);
   size_t f = 0;
   for (std::string name; names >> name; ++f) {
     m["rewards/" + name + "/mean"] = Mean(reward_FN[f]);

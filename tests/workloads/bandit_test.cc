@@ -78,7 +78,7 @@ TEST(BanditLossTest, DrGrpoDividesByOneDecision) {
 TEST(BanditConfigTest, AMinibatchHasAtMostTheStepsDecisions) {
   Config config = MakeBanditConfig("[algorithm]\nmini_batch_size = 28\nminibatches_of = \"decisions\"\n");
   EXPECT_OK(CheckConfig(config, 1));
-  config.algorithm.mini_batch_size = 29;
+  config.algorithm.update.mini_batch_size = 29;
   EXPECT_THAT(CheckConfig(config, 1), testing::StatusIs(absl::StatusCode::kInvalidArgument,
                                                         ::testing::HasSubstr("29 is more than the 28 decisions")));
 }

@@ -20,6 +20,7 @@
 #include "models/tokenizer/tokenizer.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
+#include "rl/config/preset_testing.h"
 #include "rl/policy/encoder/encoder_policy.h"
 #include "rl/run/prepare.h"
 #include "rl/workloads/completions/model_files.h"
@@ -50,7 +51,7 @@ class MemoryAgentModelTest : public ::testing::Test {
 
 TEST_F(MemoryAgentModelTest, ARunBeginsWithAnExportedPolicyAndItsHead) {
   Config config = AgentConfig();
-  config.algorithm.name = "ppo";  // has a value function, which is not exported
+  SelectPreset("ppo", &config.algorithm);  // has a value function, which is not exported
   auto parts = PrepareRun(config);
   ASSERT_OK(parts);
   ASSERT_OK(parts->workload->Export(PosixFileSystem(), directory_));
@@ -193,7 +194,7 @@ TEST(MemoryAgentConfigTest, FactsNeedAThirdStageAndAShortTermMemoryThatForgets) 
   config.memory.context_window = kFactsLongestMessage - 1;
   EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("memory.context_window 36 cuts off messages")));
   config = FactsConfig();
-  config.memory.reward = "agemem", config.algorithm.name = "grpo";
+  config.memory.reward = "agemem", SelectPreset("grpo", &config.algorithm);
   EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("memory.max_rounds 8 is less than the 14")));
   config = FactsConfig();
   config.memory.buffer_size = 5;

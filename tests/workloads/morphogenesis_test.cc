@@ -85,7 +85,7 @@ TEST(MorphogenesisConfigTest, ValuesThatDoNotGoTogetherAreRejected) {
     }
     if (growth == "epochs") {
       config.morphogenesis.lstm = 4;
-      config.algorithm.num_iterations = 5;
+      config.algorithm.update.num_iterations = 5;
     }
     return std::string(CheckConfig(config, 1).message());
   };
@@ -102,12 +102,14 @@ TEST(MorphogenesisConfigTest, ValuesThatDoNotGoTogetherAreRejected) {
 
 TEST(MorphogenesisConfigTest, WarnsOfManyEpochsOfAControllerThatRemembers) {
   Config config = MakeGrowthConfig();
-  config.algorithm.num_iterations = 3;
-  const auto warnings = [&] { return MorphogenesisWarnings(config.morphogenesis, config.algorithm.num_iterations); };
+  config.algorithm.update.num_iterations = 3;
+  const auto warnings = [&] {
+    return MorphogenesisWarnings(config.morphogenesis, config.algorithm.update.num_iterations);
+  };
   EXPECT_THAT(warnings(), IsEmpty());
   config.morphogenesis.lstm = 4;
   EXPECT_THAT(warnings(), ElementsAre(HasSubstr("more than 2 epochs of updates")));
-  config.algorithm.num_iterations = 2;
+  config.algorithm.update.num_iterations = 2;
   EXPECT_THAT(warnings(), IsEmpty());
 }
 

@@ -63,7 +63,7 @@ TEST(QuietStarRunTest, TheValueFunctionIsClippedWithThePolicy) {
   config.run.steps = 1;
   config.quiet_star.delimiter_gradient_weight = 1;
   const double norm = GetMetric(Train(config).back(), "grad_norm");
-  config.algorithm.vf_coef *= 1e4;
+  config.algorithm.value.vf_coef *= 1e4;
   EXPECT_GT(GetMetric(Train(config).back(), "grad_norm"), 100 * norm);
 }
 

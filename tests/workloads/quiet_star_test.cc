@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "rl/config/check.h"
 #include "rl/config/load.h"
+#include "rl/config/preset_testing.h"
 #include "rl/run/prepare.h"
 #include "rl/run/workloads.h"
 #include "tests/workloads/thinking_run.h"
@@ -98,7 +99,7 @@ TEST(QuietStarRunTest, EvaluationsLeaveTheLossOutOfTheDifficulty) {
 TEST(QuietStarRunTest, ThoughtsOfDifferentLengthsMayHaveTheSameWeight) {
   Config config = ConfigOfChoice(kChoices[4]);
   const std::vector<StepTables> by_thought = Train(config);
-  config.algorithm.aggregation = "grpo";
+  SetAggregation(Aggregation::kGrpo, &config.algorithm);
   const std::vector<StepTables> by_token = Train(config);
   EXPECT_EQ(GetMetric(by_thought[0], "entropy"), GetMetric(by_token[0], "entropy"));
   EXPECT_NE(GetMetric(by_thought[0], "grad_norm"), GetMetric(by_token[0], "grad_norm"));
@@ -200,24 +201,24 @@ TEST(QuietStarConfigTest, ValuesThatDoNotGoTogetherAreRejected) {
       Config config = ConfigOfChoice(kChoices[0]);
       config.quiet_star.mixing = "attention";
       config.quiet_star.reward = reward[0] == 'g' ? ThoughtReward::kGraded : ThoughtReward::kBinary;
-      config.algorithm.baseline = baseline;
+      config.algorithm.advantage.baseline = ParseBaseline(baseline).value();
       EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("would learn nothing from it: set it to "
                                                                        "step_none or value")))
           << reward << " " << baseline;
-      config.algorithm.baseline = "step_none";
+      config.algorithm.advantage.baseline = Baseline::kStepNone;
       EXPECT_OK(CheckConfig(config, 1));
     }
   }
-  EXPECT_THAT(check([](Config& c) { c.algorithm.baseline = "greedy"; }),
+  EXPECT_THAT(check([](Config& c) { c.algorithm.advantage.baseline = Baseline::kGreedy; }),
               StatusIs(kInvalid, HasSubstr("algorithm.baseline greedy compares whole episodes, but thoughts are "
                                            "rewarded one by one: choose step_none, step_group_mean or value")));
   for (const char* name : {"remax", "a2po"}) {
     Config config = MakeThoughtsConfig();
     config.algorithm = AlgorithmConfig();
-    config.algorithm.name = name;
+    SelectPreset(name, &config.algorithm);
     EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("compares whole episodes"))) << name;
   }
-  EXPECT_THAT(check([](Config& c) { c.algorithm.minibatches_of = "episodes"; }),
+  EXPECT_THAT(check([](Config& c) { c.algorithm.update.unit = MinibatchUnit::kEpisode; }),
               StatusIs(kInvalid, HasSubstr("leave it groups")));
   EXPECT_THAT(check([](Config& c) { c.lora.r = 2; }), StatusIs(kInvalid, HasSubstr("lora.dropout 0.05 drops inputs")));
   EXPECT_THAT(check([](Config& c) { c.quiet_star.value_hidden = "8 x"; }),

@@ -13,7 +13,6 @@
 #include "core/digest/sha256.h"
 #include "core/status/status_macros.h"
 #include "pipelines/stored/stored_run.h"
-#include "rl/config/algorithm_choice.h"
 #include "rl/config/config.h"
 #include "rl/config/load.h"
 #include "rl/config/unread_keys.h"
@@ -74,23 +73,9 @@ const std::map<std::string, std::string>& Defaults() {
   return *kDefaults;
 }
 
-// The keys that have a value of the algorithm's own, which follows its name.
-const std::set<std::string>& KeysOfAlgorithm() {
-  static const std::set<std::string>* const kKeys = [] {
-    rl::Config filled;
-    filled.algorithm = rl::WithOwnValues(filled.algorithm);
-    auto* const keys = new std::set<std::string>();
-    for (const auto& [key, literal] : ListLiterals(filled)) {
-      if (literal != Defaults().at(key)) keys->insert(key);
-    }
-    return keys;
-  }();
-  return *kKeys;
-}
-
 // Whether the value of `key` may follow from that of the axis.
 bool IsBroughtBy(absl::string_view axis, const std::string& key) {
-  if (axis == kAlgorithm) return KeysOfAlgorithm().contains(key);
+  if (axis == kAlgorithm) return rl::PresetKeys().contains(key);
   return axis == kPreset && (absl::StartsWith(key, "optimizer.") || key == "algorithm.beta");
 }
 
@@ -201,7 +186,6 @@ bool IsSetting(absl::string_view axis, const std::string& planned, const std::st
 absl::StatusOr<TrialFacts> ParseTrialFacts(const std::string& text, absl::Span<const ExternalFile> files,
                                            absl::Span<const std::string> axes) {
   ASSIGN_OR_RETURN(rl::Config config, ParseStoredConfig(text));
-  config.algorithm = rl::WithOwnValues(config.algorithm);  // a text has those that the trial reads
   TrialFacts facts = {.seed = config.run.seed,
                       .config_sha256 = ToHex(Sha256(text)),
                       .problem = ParseTrialProblem(text, files),

@@ -27,6 +27,7 @@
 #include "core/status/status_macros.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/stages.h"
 #include "rl/learner/tests/learner_testing.h"
 
@@ -191,9 +192,9 @@ Config RunOf(const std::string& algorithm) {
   config.run.steps = 1;
   config.run.logical_shards = 4;
   config.rollout.prompts_per_step = 6;
-  config.algorithm.name = algorithm;
+  SelectPreset(algorithm, &config.algorithm);
   config.model.router_aux_loss_coef = 0;  // its gradient would hide that of the losses
-  if (algorithm == "grpo" || algorithm == "reinforce") config.algorithm.beta = 0.1;
+  if (algorithm == "grpo" || algorithm == "reinforce") SetBeta(0.1, &config.algorithm);
   return config;
 }
 

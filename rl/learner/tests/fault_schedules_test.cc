@@ -188,7 +188,7 @@ class FaultyWorkload : public Workload {
   const RecordSchema& schema() const override { return inner_->schema(); }
   std::vector<StreamTable> EncodeStep(StepRecord part) override { return inner_->EncodeStep(std::move(part)); }
   absl::StatusOr<StepRecord> DecodeStep(const StepTables& step) const override { return inner_->DecodeStep(step); }
-  void AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const override {
+  void AddMetrics(const AlgorithmConfig& algorithm, const StepRecord& record, Metrics* metrics) const override {
     inner_->AddMetrics(algorithm, record, metrics);
   }
   NamedCounts execution_counts() const override { return inner_->execution_counts(); }

@@ -4,6 +4,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/learner/tests/scripted_episodes.h"
 #include "rl/record/completions/completion_record.h"
@@ -42,9 +43,9 @@ TEST(LearnerActionsTest, RanksThreadsAndBatchesChangeNoBitOfWhatIsMaskedAndDropp
   for (const char* algorithm : {"episode_rloo", "rloo", "grpo", "reinforce_plus_plus", "ppo", "agemem"}) {
     SCOPED_TRACE(algorithm);
     Config config = CheckedRun("action", "drop");
-    config.algorithm.name = algorithm;
-    config.algorithm.num_iterations = std::string(algorithm) == "episode_rloo" ? 1 : 2;
-    if (std::string(algorithm) != "rloo") config.algorithm.top_entropy_quantile = 0.7;
+    SelectPreset(algorithm, &config.algorithm);
+    config.algorithm.update.num_iterations = std::string(algorithm) == "episode_rloo" ? 1 : 2;
+    if (std::string(algorithm) != "rloo") config.algorithm.loss.top_entropy_quantile = 0.7;
     const std::vector<StepRecord> script = Script(config);
     Outcome expected;
     ASSERT_OK(RunLearner(config, {.replay = &script}, &expected));
@@ -109,8 +110,8 @@ TEST(LearnerActionsTest, TheTextOfADroppedEpisodeDoesNotAffectTheUpdate) {
     SCOPED_TRACE(algorithm);
     for (const std::string invalid : {"drop", "keep"}) {
       Config config = CheckedRun("all", invalid);
-      config.algorithm.name = algorithm;
-      config.algorithm.num_iterations = 1;
+      SelectPreset(algorithm, &config.algorithm);
+      config.algorithm.update.num_iterations = 1;
       config.model.router_aux_loss_coef = 0;  // routers learn from all rows
       std::vector<Outcome> outcomes(2);
       for (const bool other : {false, true}) {
@@ -132,7 +133,7 @@ TEST(LearnerActionsTest, TheTextOfADroppedEpisodeDoesNotAffectTheUpdate) {
 TEST(LearnerActionsTest, ARecordHasTheMeanAdvantageOfLearnedTokens) {
   for (const char* algorithm : {"reinforce_plus_plus", "ppo"}) {
     Config config = CheckedRun("action", "keep");
-    config.algorithm.name = algorithm;
+    SelectPreset(algorithm, &config.algorithm);
     const std::vector<StepRecord> script = Script(config);
     Outcome outcome;
     ASSERT_OK(RunLearner(config, {.replay = &script}, &outcome));
@@ -148,8 +149,8 @@ TEST(LearnerActionsTest, ARecordHasTheMeanAdvantageOfLearnedTokens) {
 
 TEST(LearnerActionsTest, ABaselineUsesOnlyValidEpisodes) {
   Config config = CheckedRun("action", "drop");
-  config.algorithm.name = "episode_rloo";
-  config.algorithm.num_iterations = 1;
+  SelectPreset("episode_rloo", &config.algorithm);
+  config.algorithm.update.num_iterations = 1;
   const std::vector<StepRecord> script = Script(config);
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {.replay = &script}, &outcome));
@@ -195,10 +196,10 @@ TEST(LearnerActionsTest, AStepWithOnlyInvalidEpisodesChangesNoWeight) {
 
 TEST(LearnerActionsTest, ABaselineOverTheStepComparesTheValidEpisodesOfAllPrompts) {
   Config config = CheckedRun("action", "drop");
-  config.algorithm.name = "episode_rloo";
-  config.algorithm.num_iterations = 1;
-  config.algorithm.baseline_scope = "batch";
-  config.algorithm.aggregation = "turn_mean";
+  SelectPreset("episode_rloo", &config.algorithm);
+  config.algorithm.update.num_iterations = 1;
+  config.algorithm.advantage.baseline_over_batch = true;
+  SetAggregation(Aggregation::kTurnMean, &config.algorithm);
   config.algorithm.episode_metrics = true;
   const std::vector<StepRecord> script = Script(config);
   Outcome alone, shared;
@@ -223,8 +224,8 @@ TEST(LearnerActionsTest, ABaselineOverTheStepComparesTheValidEpisodesOfAllPrompt
 // An episode without learned tokens stays in its group and in the average.
 TEST(LearnerActionsTest, AnEpisodeWithoutActionTokensStaysInItsGroup) {
   Config config = CheckedRun("action", "keep");
-  config.algorithm.name = "episode_rloo";
-  config.algorithm.num_iterations = 1;
+  SelectPreset("episode_rloo", &config.algorithm);
+  config.algorithm.update.num_iterations = 1;
   const std::vector<StepRecord> script = Script(config);
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {.replay = &script}, &outcome));

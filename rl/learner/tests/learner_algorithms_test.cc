@@ -6,6 +6,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/algorithm/algorithm.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/tests/learner_testing.h"
 
 namespace reprise::rl {
@@ -17,7 +18,7 @@ using testing::RunLearner;
 
 Config RunOf(absl::string_view algorithm) {
   Config config = testing::SmallRun();
-  config.algorithm.name = std::string(algorithm);
+  SelectPreset(std::string(algorithm), &config.algorithm);
   config.run.steps = 2;
   return config;
 }
@@ -41,7 +42,7 @@ TEST_P(LearnerAlgorithmsTest, GivesTheSameRecordsOnThreeRanksAndInAReplay) {
 // Draws for each row how a step is split, sharded over ranks and ordered in decoding.
 TEST_P(LearnerAlgorithmsTest, GivesTheSameRecordsForAnySplitOfAStep) {
   Config config = RunOf(GetParam());
-  config.algorithm.num_mini_batches = 2;
+  config.algorithm.update.num_mini_batches = 2;
   Outcome whole;
   ASSERT_OK(RunLearner(config, {}, &whole));
   for (uint64_t trial = 0; trial < 2; ++trial) {
@@ -65,7 +66,7 @@ TEST(LearnerAlgorithmsTest, EachLearnsDifferentWeights) {
   for (absl::string_view algorithm : AlgorithmNames()) {
     if (algorithm == "bnpo") continue;  // with one minibatch per step it equals grpo
     Config config = RunOf(algorithm);
-    config.algorithm.num_iterations = 4;  // far enough for every clip to matter
+    config.algorithm.update.num_iterations = 4;  // far enough for every clip to matter
     config.optimizer.learning_rate = 0.02;
     // No completion has reward 0: otherwise the greedy baseline could equal no baseline.
     const RewardFunction reward = [](const Completion& completion) { return 1.0 + CharacterMatch(completion); };

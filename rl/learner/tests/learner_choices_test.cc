@@ -6,6 +6,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/record/divergence.h"
 
@@ -40,36 +41,36 @@ class LearnerChoicesTest : public ::testing::TestWithParam<Choice> {};
 INSTANTIATE_TEST_SUITE_P(
     Each, LearnerChoicesTest,
     ::testing::ValuesIn(std::vector<Choice>{
-        {"baseline", [](AlgorithmConfig& a) { a.baseline = "length_weighted"; }},
-        {"running_mean", [](AlgorithmConfig& a) { a.baseline = "running_mean", a.baseline_decay = 0.5; }},
-        {"greedy", [](AlgorithmConfig& a) { a.baseline = "greedy"; }},
-        {"normalized", [](AlgorithmConfig& a) { a.baseline = "leave_one_out", a.normalize_advantages = true; }},
-        {"ddof", [](AlgorithmConfig& a) { a.ddof = 0; }},
-        {"steps", [](AlgorithmConfig& a) { a.baseline = "step_group_mean", a.gamma = 0.5; }},
-        {"steps_of_others", [](AlgorithmConfig& a) { a.baseline = "step_leave_one_out"; }},
-        {"whitened", [](AlgorithmConfig& a) { a.whiten_tokens = "on", a.scale_rewards = "none"; }},
-        {"discounted", [](AlgorithmConfig& a) { a.name = "reinforce_plus_plus", a.gamma = 0.9; }},
+        {"baseline", [](AlgorithmConfig& a) { a.advantage.baseline = Baseline::kLengthWeighted; }},
+        {"running_mean", [](AlgorithmConfig& a) { a.advantage.baseline = Baseline::kRunningMean, a.baseline_decay = 0.5; }},
+        {"greedy", [](AlgorithmConfig& a) { a.advantage.baseline = Baseline::kGreedy; }},
+        {"normalized", [](AlgorithmConfig& a) { a.advantage.baseline = Baseline::kLeaveOneOut, a.advantage.normalize_advantages = true; }},
+        {"ddof", [](AlgorithmConfig& a) { a.advantage.ddof = 0; }},
+        {"steps", [](AlgorithmConfig& a) { a.advantage.baseline = Baseline::kStepGroupMean, a.advantage.gamma = 0.5; }},
+        {"steps_of_others", [](AlgorithmConfig& a) { a.advantage.baseline = Baseline::kStepLeaveOneOut; }},
+        {"whitened", [](AlgorithmConfig& a) { a.advantage.whiten_tokens = true, a.advantage.scale_rewards = ScaleRewards::kNone; }},
+        {"discounted", [](AlgorithmConfig& a) { SelectPreset("reinforce_plus_plus", &a), a.advantage.gamma = 0.9; }},
         {"dynamic_sampling", [](AlgorithmConfig& a) { a.dynamic_sampling = true; }},
-        {"two_rewards", [](AlgorithmConfig& a) { a.reward = "exact_match character_match", a.reward_weights = "2 3"; }},
+        {"two_rewards", [](AlgorithmConfig& a) { a.reward.functions = "exact_match character_match", a.reward.weights = "2 3"; }},
         {"normalize_then_sum",
          [](AlgorithmConfig& a) {
-           a.reward = "exact_match character_match", a.multi_objective_aggregation = "normalize_then_sum";
+           a.reward.functions = "exact_match character_match", a.advantage.multi_objective_aggregation = RewardAggregation::kNormalizeThenSum;
          }},
-        {"sapo_gate", [](AlgorithmConfig& a) { a.clip = "sapo", a.sapo_temperature_pos = 3; }},
-        {"vespo_weight", [](AlgorithmConfig& a) { a.clip = "vespo", a.vespo.k_pos = 1; }},
-        {"divergence_in_reward", [](AlgorithmConfig& a) { a.beta = 0.5, a.kl_in_reward = "on"; }},
-        {"clipped_reward", [](AlgorithmConfig& a) { a.reward_clip_range = "0.1 0.4", a.scale_rewards = "none"; }},
-        {"soft_overlong", [](AlgorithmConfig& a) { a.soft_punish_cache = 3; }},
-        {"missing_eos", [](AlgorithmConfig& a) { a.missing_eos_penalty = 0.5; }},
+        {"sapo_gate", [](AlgorithmConfig& a) { SetClip(Clip::kSapo, &a), a.loss.sapo_temperature_pos = 3; }},
+        {"vespo_weight", [](AlgorithmConfig& a) { SetClip(Clip::kVespo, &a), a.loss.vespo.k_pos = 1; }},
+        {"divergence_in_reward", [](AlgorithmConfig& a) { SetBeta(0.5, &a), SetKlInReward(true, &a); }},
+        {"clipped_reward", [](AlgorithmConfig& a) { a.advantage.reward_clip_range = {{0.1, 0.4}}, a.advantage.scale_rewards = ScaleRewards::kNone; }},
+        {"soft_overlong", [](AlgorithmConfig& a) { a.reward.soft_punish_cache = 3; }},
+        {"missing_eos", [](AlgorithmConfig& a) { a.reward.missing_eos_penalty = 0.5; }},
         {"overlong_filter", [](AlgorithmConfig& a) { a.mask_truncated_completions = true; }},
-        {"clip", [](AlgorithmConfig& a) { a.clip = "none"; }},
-        {"aggregation", [](AlgorithmConfig& a) { a.aggregation = "sum"; }},
-        {"level", [](AlgorithmConfig& a) { a.importance_sampling_level = "sequence"; }},
-        {"delta", [](AlgorithmConfig& a) { a.delta = 1.01; }},
-        {"dual_clip", [](AlgorithmConfig& a) { a.dual_clip = 1.01; }},
-        {"off_policy_mask", [](AlgorithmConfig& a) { a.off_policy_mask_threshold = 0; }},
-        {"estimator", [](AlgorithmConfig& a) { a.beta = 0.5, a.kl_estimator = "k2"; }},
-        {"uncorrected", [](AlgorithmConfig& a) { a.beta = 0.5, a.use_bias_correction_kl = "off"; }},
+        {"clip", [](AlgorithmConfig& a) { SetClip(Clip::kNone, &a); }},
+        {"aggregation", [](AlgorithmConfig& a) { SetAggregation(Aggregation::kSum, &a); }},
+        {"level", [](AlgorithmConfig& a) { a.loss.importance_sampling_level = ImportanceLevel::kSequence; }},
+        {"delta", [](AlgorithmConfig& a) { a.loss.delta = 1.01; }},
+        {"dual_clip", [](AlgorithmConfig& a) { a.loss.dual_clip = 1.01; }},
+        {"off_policy_mask", [](AlgorithmConfig& a) { a.loss.off_policy_mask_threshold = 0; }},
+        {"estimator", [](AlgorithmConfig& a) { SetBeta(0.5, &a), SetEstimator(KlEstimator::kK2, &a); }},
+        {"uncorrected", [](AlgorithmConfig& a) { SetBeta(0.5, &a), a.loss.use_bias_correction_kl = false; }},
         {"entropy",
          [](AlgorithmConfig& a) { a.entropy.entropy_coef = 0.05, a.entropy.decay = 0.5, a.entropy.floor = 0.02; }},
         {"adaptive_entropy",
@@ -78,40 +79,40 @@ INSTANTIATE_TEST_SUITE_P(
          }},
         {"optimal",
          [](AlgorithmConfig& a) {
-           a.baseline = "optimal", a.scale_rewards = "none", a.optimal.num_samples = 3, a.optimal.filter_all_incorrect = false;
+           a.advantage.baseline = Baseline::kOptimal, a.advantage.scale_rewards = ScaleRewards::kNone, a.optimal.num_samples = 3, a.optimal.filter_all_incorrect = false;
          }},
-        {"gmpo_clip", [](AlgorithmConfig& a) { a.clip = "gmpo", a.epsilon = 0.01; }},
-        {"regression", [](AlgorithmConfig& a) { a.clip = "regression", a.beta2 = 0.1; }},
-        {"top_entropy", [](AlgorithmConfig& a) { a.top_entropy_quantile = 0.3; }},
-        {"minibatches", [](AlgorithmConfig& a) { a.num_mini_batches = 4; }},
-        {"minibatches_entropy", [](AlgorithmConfig& a) { a.num_mini_batches = 3, a.top_entropy_quantile = 0.5; }},
+        {"gmpo_clip", [](AlgorithmConfig& a) { SetClip(Clip::kGmpo, &a), SetEpsilon(0.01, &a); }},
+        {"regression", [](AlgorithmConfig& a) { SetClip(Clip::kRegression, &a), a.loss.regression_beta = 0.1; }},
+        {"top_entropy", [](AlgorithmConfig& a) { a.loss.top_entropy_quantile = 0.3; }},
+        {"minibatches", [](AlgorithmConfig& a) { a.update.num_mini_batches = 4; }},
+        {"minibatches_entropy", [](AlgorithmConfig& a) { a.update.num_mini_batches = 3, a.loss.top_entropy_quantile = 0.5; }},
         {"episodes_entropy",
          [](AlgorithmConfig& a) {
-           a.num_mini_batches = 6, a.minibatches_of = "episodes", a.top_entropy_quantile = 0.2;
+           a.update.num_mini_batches = 6, a.update.unit = MinibatchUnit::kEpisode, a.loss.top_entropy_quantile = 0.2;
          }},
-        {"decisions", [](AlgorithmConfig& a) { a.num_mini_batches = 4, a.minibatches_of = "decisions"; }},
+        {"decisions", [](AlgorithmConfig& a) { a.update.num_mini_batches = 4, a.update.unit = MinibatchUnit::kDecision; }},
         {"decisions_entropy",
          [](AlgorithmConfig& a) {
-           a.mini_batch_size = 30, a.minibatches_of = "decisions", a.top_entropy_quantile = 0.4, a.target_kl = 0.1;
+           a.update.mini_batch_size = 30, a.update.unit = MinibatchUnit::kDecision, a.loss.top_entropy_quantile = 0.4, a.update.target_kl = 0.1;
          }},
-        {"episodes_by_size", [](AlgorithmConfig& a) { a.mini_batch_size = 10, a.minibatches_of = "episodes"; }},
-        {"early_stop", [](AlgorithmConfig& a) { a.num_mini_batches = 2, a.target_kl = 0.01; }},
-        {"linear", [](AlgorithmConfig& a) { a.beta = 0, a.kl.schedule = KlSchedule::kLinear, a.kl.final = 1; }},
-        {"proportional", [](AlgorithmConfig& a) { a.beta = 0.1, a.kl.schedule = KlSchedule::kProportional, a.kl.horizon = 10; }},
+        {"episodes_by_size", [](AlgorithmConfig& a) { a.update.mini_batch_size = 10, a.update.unit = MinibatchUnit::kEpisode; }},
+        {"early_stop", [](AlgorithmConfig& a) { a.update.num_mini_batches = 2, a.update.target_kl = 0.01; }},
+        {"linear", [](AlgorithmConfig& a) { SetBeta(0, &a), a.kl.schedule = KlSchedule::kLinear, a.kl.final = 1; }},
+        {"proportional", [](AlgorithmConfig& a) { SetBeta(0.1, &a), a.kl.schedule = KlSchedule::kProportional, a.kl.horizon = 10; }},
         {"banded",
          [](AlgorithmConfig& a) {
-           a.beta = 0.05, a.kl.schedule = KlSchedule::kBanded, a.kl.interval = 1, a.kl.patience = 0, a.kl.tolerance = 0.001;
+           SetBeta(0.05, &a), a.kl.schedule = KlSchedule::kBanded, a.kl.interval = 1, a.kl.patience = 0, a.kl.tolerance = 0.001;
          }},
         {"banded_in_reward",
          [](AlgorithmConfig& a) {
-           a.name = "rloo", a.kl.schedule = KlSchedule::kBanded, a.kl.interval = 2, a.kl.patience = 0, a.kl.tolerance = 0.001;
+           SelectPreset("rloo", &a), a.kl.schedule = KlSchedule::kBanded, a.kl.interval = 2, a.kl.patience = 0, a.kl.tolerance = 0.001;
          }},
         {"periodic_reference",
          [](AlgorithmConfig& a) {
-           a.beta = 0.5, a.sync_ref_model = true, a.ref_model_sync_steps = 2, a.ref_model_mixup_alpha = 1;
+           SetBeta(0.5, &a), a.reference.sync = true, a.reference.sync_steps = 2, a.reference.mixup_alpha = 1;
          }},
         {"following_reference",
-         [](AlgorithmConfig& a) { a.beta = 0.5, a.sync_ref_model = true, a.ref_model_sync_steps = 1; }},
+         [](AlgorithmConfig& a) { SetBeta(0.5, &a), a.reference.sync = true, a.reference.sync_steps = 1; }},
     }),
     [](const auto& info) { return info.param.name; });
 
@@ -180,8 +181,8 @@ StepRecord RunToLastRecord(const Choice& choice) {
 }
 
 TEST(LearnerChoicesMeaningTest, PenaltiesAreSeparateRewards) {
-  const StepRecord record =
-      RunToLastRecord({"", [](AlgorithmConfig& a) { a.soft_punish_cache = 3, a.missing_eos_penalty = 0.5; }});
+  const StepRecord record = RunToLastRecord(
+      {"", [](AlgorithmConfig& a) { a.reward.soft_punish_cache = 3, a.reward.missing_eos_penalty = 0.5; }});
   for (const EpisodeRecord& episode : record.episode_N) {
     ASSERT_EQ(episode.rewards_F.size(), 3u);
     const double excess = static_cast<double>(episode.decisions.count) - 4;  // of a limit of 7
@@ -198,8 +199,9 @@ TEST(LearnerChoicesMeaningTest, PenaltiesAreSeparateRewards) {
 TEST(LearnerChoicesMeaningTest, ARunningMeanIsOfClippedRewards) {
   Config config = testing::SmallRun();
   config.run.steps = 2;
-  config.algorithm.name = "reinforce", config.algorithm.num_iterations = 1;
-  config.algorithm.baseline = "running_mean", config.algorithm.reward_clip_range = "-0.25 0.25";
+  SelectPreset("reinforce", &config.algorithm), config.algorithm.update.num_iterations = 1;
+  config.algorithm.advantage.baseline = Baseline::kRunningMean,
+  config.algorithm.advantage.reward_clip_range = {{-0.25, 0.25}};
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {.reward = [](const Completion&) { return 1.0; }}, &outcome));
   EXPECT_EQ(outcome.sink.records[3].episode_N[0].advantage, 0.25);
@@ -210,8 +212,8 @@ TEST(LearnerChoicesMeaningTest, ARunningMeanIsOfClippedRewards) {
 TEST(LearnerChoicesMeaningTest, DynamicSamplingLeavesOutGroupsThatClippingMakesEqual) {
   Config config = testing::SmallRun();
   config.run.steps = 1;
-  config.algorithm.dynamic_sampling = true, config.algorithm.reward_clip_range = "2 3";
-  config.algorithm.num_iterations = 1;
+  config.algorithm.dynamic_sampling = true, config.algorithm.advantage.reward_clip_range = {{2, 3}};
+  config.algorithm.update.num_iterations = 1;
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {}, &outcome));  // rewards are shares of correct letters: none is above 1
   EXPECT_EQ(GetMetric(outcome.sink.records.back(), "entropy"), 0);
@@ -220,8 +222,10 @@ TEST(LearnerChoicesMeaningTest, DynamicSamplingLeavesOutGroupsThatClippingMakesE
 // Groups of equal rewards have no gradient: dropping them only changes what the others are divided by.
 TEST(LearnerChoicesMeaningTest, DynamicSamplingChangesOnlyTheAverage) {
   const auto weights_with = [](bool dynamic_sampling, const char* aggregation) {
-    Config config =
-        RunOf({"", [&](AlgorithmConfig& a) { a.dynamic_sampling = dynamic_sampling, a.aggregation = aggregation; }});
+    Config config = RunOf({"", [&](AlgorithmConfig& a) {
+                             a.dynamic_sampling = dynamic_sampling,
+                             SetAggregation(ParseAggregation(aggregation).value(), &a);
+                           }});
     config.model.router_aux_loss_coef = 0;
     const RewardFunction reward = [](const Completion& c) {
       if (c.answer.size() == 3) return 0.5;
@@ -283,8 +287,8 @@ TEST(LearnerChoicesMeaningTest, TheAdaptiveEntropyCoefficientFollowsTheEntropy) 
 TEST(LearnerChoicesMeaningTest, ALinearKlCoefficientMovesTowardsItsFinalValue) {
   Outcome outcome;
   ASSERT_OK(RunLearner(
-      RunOf({"", [](AlgorithmConfig& a) { a.beta = 0.5, a.kl.schedule = KlSchedule::kLinear, a.kl.final = 2; }}), {},
-      &outcome));
+      RunOf({"", [](AlgorithmConfig& a) { SetBeta(0.5, &a), a.kl.schedule = KlSchedule::kLinear, a.kl.final = 2; }}),
+      {}, &outcome));
   EXPECT_EQ(GetMetric(outcome.sink.records[3], "kl_coef"), 0.5);
   EXPECT_EQ(GetMetric(outcome.sink.records[4], "kl_coef"), 1.0);
   EXPECT_EQ(GetMetric(outcome.sink.records[5], "kl_coef"), 1.5);
@@ -299,17 +303,20 @@ TEST(LearnerChoicesMeaningTest, EachMinibatchMakesAnUpdateAndTargetKlMakesFewer)
     return outcome.sink.states.back().updates;
   };
   EXPECT_EQ(updates_of(kPlain), 3 * 2);
-  EXPECT_EQ(updates_of({"", [](AlgorithmConfig& a) { a.num_mini_batches = 4; }}), 3 * 2 * 4);
+  EXPECT_EQ(updates_of({"", [](AlgorithmConfig& a) { a.update.num_mini_batches = 4; }}), 3 * 2 * 4);
   // The first update of a step is always made: the policy is still the one that sampled.
-  EXPECT_EQ(updates_of({"", [](AlgorithmConfig& a) { a.num_mini_batches = 4, a.target_kl = 1e-12; }}), 3);
-  EXPECT_EQ(updates_of({"", [](AlgorithmConfig& a) { a.num_mini_batches = 4, a.target_kl = 1e12; }}), 3 * 2 * 4);
+  EXPECT_EQ(updates_of({"", [](AlgorithmConfig& a) { a.update.num_mini_batches = 4, a.update.target_kl = 1e-12; }}), 3);
+  EXPECT_EQ(updates_of({"", [](AlgorithmConfig& a) { a.update.num_mini_batches = 4, a.update.target_kl = 1e12; }}),
+            3 * 2 * 4);
 }
 
 TEST(LearnerChoicesMeaningTest, TheDivergenceInTheRewardUsesItsEstimator) {
   for (const char* name : {"rloo", "ppo", "reinforce_plus_plus"}) {
     const auto with = [&](const char* estimator) {
-      return RunToLastRecord(
-          {"", [&](AlgorithmConfig& a) { a.name = name, a.beta = 0.5, a.kl_estimator = estimator; }});
+      return RunToLastRecord({"", [&](AlgorithmConfig& a) {
+                                SelectPreset(name, &a), SetBeta(0.5, &a),
+                                    SetEstimator(ParseKlEstimator(estimator).value(), &a);
+                              }});
     };
     const StepRecord own = with(""), k1 = with("k1"), k2 = with("k2"), k3 = with("k3");
     EXPECT_TRUE(own.weight_digests == k1.weight_digests) << name;
@@ -324,8 +331,8 @@ TEST(LearnerChoicesMeaningTest, TheDivergenceInTheRewardUsesItsEstimator) {
 TEST(LearnerChoicesMeaningTest, AReferenceThatIsThePolicyHasNoDivergence) {
   const auto divergence_with = [](double alpha) {
     Config config = RunOf({"", [&](AlgorithmConfig& a) {
-                             a.beta = 0.5, a.sync_ref_model = true, a.ref_model_sync_steps = 1;
-                             a.ref_model_mixup_alpha = alpha, a.num_iterations = 1;
+                             SetBeta(0.5, &a), a.reference.sync = true, a.reference.sync_steps = 1;
+                             a.reference.mixup_alpha = alpha, a.update.num_iterations = 1;
                            }});
     Outcome outcome;
     EXPECT_OK(RunLearner(config, {}, &outcome));

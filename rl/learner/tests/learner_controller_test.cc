@@ -15,6 +15,7 @@
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "kernels/sampling/sampling.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/learner.h"
 #include "rl/policy/categorical/categorical_policy.h"
 #include "rl/record/table_row.h"
@@ -80,7 +81,7 @@ class ControllerWorkload : public Workload {
     }
     return record;
   }
-  void AddMetrics(const AlgorithmRow&, const StepRecord&, Metrics*) const override {}
+  void AddMetrics(const AlgorithmConfig&, const StepRecord&, Metrics*) const override {}
   NamedCounts execution_counts() const override { return {}; }
 
  private:
@@ -170,8 +171,9 @@ Config SmallRun() {
   config.rollout.prompts_per_step = 9;
   config.rollout.num_generations = 1;
   AlgorithmConfig& a = config.algorithm;
-  a.name = "ppo", a.beta = 0, a.gamma = 0.99, a.vf_coef = 0.5, a.num_iterations = 3;
-  a.mini_batch_size = 16, a.minibatches_of = "decisions", a.reward_scaling = "running", a.diagnostics = true;
+  SelectPreset("ppo", &a), SetBeta(0, &a), a.advantage.gamma = 0.99, a.value.vf_coef = 0.5, a.update.num_iterations = 3;
+  a.update.mini_batch_size = 16, a.update.unit = MinibatchUnit::kDecision,
+  a.advantage.scales_by_running_deviation = true, a.diagnostics = true;
   a.entropy.entropy_coef = 0.05, a.entropy.floor = 0.04, a.entropy.floor_by_mask = true;
   config.optimizer.learning_rate = 3e-3, config.optimizer.epsilon = 1e-5, config.optimizer.schedule = "constant";
   config.optimizer.weight_decay = 0.1, config.optimizer.weight_decay_on = "values";
@@ -267,17 +269,17 @@ TEST(LearnerControllerTest, StatisticsFollowFeaturesAndRewardsOfEachStepAndNever
 
 TEST(LearnerControllerTest, EarlyStoppingByIterationsMakesAllUpdatesOfAnIteration) {
   Config config = SmallRun();
-  config.algorithm.num_iterations = 5;
+  config.algorithm.update.num_iterations = 5;
   config.run.steps = 1;
-  const auto updates_of = [&](const char* of, double target_kl) {
-    config.algorithm.target_kl = target_kl, config.algorithm.target_kl_of = of;
+  const auto updates_of = [&](EarlyStop of, double target_kl) {
+    config.algorithm.update.target_kl = target_kl, config.algorithm.update.target_kl_of = of;
     const StateSink sink = Trained(config);
     return std::pair(sink.states.back().updates, GetMetric(sink.metrics.back(), "iterations"));
   };
   // 45 decisions are three minibatches of at most 16. The first update of a step is always made.
-  EXPECT_EQ(updates_of("minibatches", 1e-12), std::pair(int64_t{1}, 1.0));
-  EXPECT_EQ(updates_of("iterations", 1e-12), std::pair(int64_t{3}, 1.0));
-  EXPECT_EQ(updates_of("iterations", 1e12), std::pair(int64_t{15}, 5.0));
+  EXPECT_EQ(updates_of(EarlyStop::kMinibatch, 1e-12), std::pair(int64_t{1}, 1.0));
+  EXPECT_EQ(updates_of(EarlyStop::kIteration, 1e-12), std::pair(int64_t{3}, 1.0));
+  EXPECT_EQ(updates_of(EarlyStop::kIteration, 1e12), std::pair(int64_t{15}, 5.0));
 }
 
 TEST(LearnerControllerTest, DiagnosticsReportTheSpreadOfRatiosAndAdvantages) {

@@ -26,8 +26,8 @@ void HalveFirst(int, Phase phase, int64_t, models::Model&, Episodes& episodes) {
 Outcome Corrected(const std::string& mode, bool other_sampler, double clip_max = 3) {
   Config config = testing::SmallRun();
   config.run.steps = 1;
-  config.algorithm.importance_correction = mode;
-  config.algorithm.importance_clip_max = clip_max;
+  config.algorithm.correction.mode = ParseImportanceMode(mode).value();
+  config.algorithm.correction.clip_max = clip_max;
   testing::RunOptions how;
   how.ranks = 2;
   how.reward = [](const Completion& completion) { return static_cast<double>(completion.text.size()); };
@@ -67,8 +67,8 @@ Config FilteredRun(const std::string& mode = "none") {
   config.rollout.top_k = 6;
   config.rollout.top_p = 0.8;
   config.rollout.min_new_tokens = 3;
-  config.algorithm.num_mini_batches = 2;
-  config.algorithm.importance_correction = mode;
+  config.algorithm.update.num_mini_batches = 2;
+  config.algorithm.correction.mode = ParseImportanceMode(mode).value();
   return config;
 }
 

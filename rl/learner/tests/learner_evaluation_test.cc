@@ -119,7 +119,7 @@ TEST(LearnerEvaluationTest, MultiTurnEpisodesAreEvaluatedToo) {
   config.environment.largest = 3;
   config.environment.max_turns = 3;
   config.rollout.max_completion_length = 40;
-  config.algorithm.reward = "environment";
+  config.algorithm.reward.functions = "environment";
   config.sft.steps = 40;
   config.sft.learning_rate = 1e-2;
   config.optimizer.learning_rate = 0;
@@ -196,7 +196,7 @@ TEST(LearnerEvaluationTest, EarlyStoppingEndsTheRun) {
 TEST(LearnerEvaluationTest, EarlyStoppingCanFollowTheRewardsOfTraining) {
   Config config = RunThatLearnsNothing();
   config.run.steps = 100;
-  config.algorithm.reward = "exact_match";
+  config.algorithm.reward.functions = "exact_match";
   config.data.min_length = config.data.max_length = 5;  // which no completion answers by chance
   config.evaluation.every = 10;
   config.evaluation.metric_for_best_model = "reward_moving_average";
@@ -261,7 +261,7 @@ Config RunOfTurns() {
   config.environment.name = "number_guess";
   config.environment.max_turns = 2, config.environment.max_action_length = 3, config.environment.largest = 12;
   config.rollout.max_completion_length = 26;
-  config.algorithm.reward = "environment";
+  config.algorithm.reward.functions = "environment";
   return config;
 }
 

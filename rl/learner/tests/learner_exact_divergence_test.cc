@@ -2,6 +2,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/tests/learner_testing.h"
 
 namespace reprise::rl {
@@ -14,8 +15,8 @@ using testing::RunLearner;
 
 Config ExactRun() {
   Config config = testing::SmallRun();
-  config.algorithm.beta = 0.1;
-  config.algorithm.kl_estimator = "exact";
+  SetBeta(0.1, &config.algorithm);
+  SetEstimator(KlEstimator::kExact, &config.algorithm);
   config.optimizer.learning_rate = 3e-3;
   return config;
 }
@@ -24,11 +25,11 @@ TEST(LearnerExactDivergenceTest, RanksThreadsBatchesAndIterationsChangeNoBitAndA
   for (const bool more : {false, true}) {
     Config config = ExactRun();
     if (more) {
-      config.algorithm.name = "ppo";
-      config.algorithm.kl_in_reward = "off";
-      config.algorithm.num_mini_batches = 2;
-      config.algorithm.sync_ref_model = true;
-      config.algorithm.ref_model_sync_steps = 2;
+      SelectPreset("ppo", &config.algorithm);
+      SetKlInReward(false, &config.algorithm);
+      config.algorithm.update.num_mini_batches = 2;
+      config.algorithm.reference.sync = true;
+      config.algorithm.reference.sync_steps = 2;
       config.algorithm.entropy.entropy_coef = 0.01;
     }
     Outcome expected, outcome, replayed;
@@ -48,8 +49,8 @@ TEST(LearnerExactDivergenceTest, RanksThreadsBatchesAndIterationsChangeNoBitAndA
 // While the policy equals the reference, neither estimator has a gradient: the second step is the same for both.
 TEST(LearnerExactDivergenceTest, ItsMetricIsCloseToK3OfTheDrawnTokens) {
   Config estimated = ExactRun(), exact = ExactRun();
-  estimated.algorithm.kl_estimator = "k3";
-  estimated.algorithm.num_iterations = exact.algorithm.num_iterations = 1;
+  SetEstimator(KlEstimator::kK3, &estimated.algorithm);
+  estimated.algorithm.update.num_iterations = exact.algorithm.update.num_iterations = 1;
   estimated.rollout.num_generations = exact.rollout.num_generations = 16;
   Outcome a, b;
   ASSERT_OK(RunLearner(exact, {}, &a));
@@ -67,7 +68,7 @@ TEST(LearnerExactDivergenceTest, ALargerWeightKeepsThePolicyCloserToTheReference
   const auto kl_with = [](double beta) {
     Config config = ExactRun();
     config.run.steps = 6;
-    config.algorithm.beta = beta;
+    SetBeta(beta, &config.algorithm);
     Outcome outcome;
     EXPECT_OK(RunLearner(config, {}, &outcome));
     return GetMetric(outcome.sink.records.back(), "kl");

@@ -6,6 +6,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/tests/learner_testing.h"
 
 namespace reprise::rl {
@@ -58,7 +59,7 @@ TEST(LearnerGuardsTest, RejectARewardThatIsNotFinite) {
 // be changed.
 TEST(LearnerGuardsTest, RejectRewardsWhoseAdvantagesAreTooLargeOrTooSmall) {
   Config config = TrainingOnly();
-  config.algorithm.scale_rewards = "none";
+  config.algorithm.advantage.scale_rewards = ScaleRewards::kNone;
   const RewardFunction far =
                            [](const Completion& completion) { return completion.text.size() % 2 == 0 ? 1e18 : -1e18; },
                        close = [](const Completion& completion) {
@@ -106,8 +107,8 @@ TEST(LearnerGuardsTest, NameACorruptedValueHeadOnItsRank) {
     model.mutable_parameters()[layout.specs[layout.value.weight].offset] = kNan;
   };
   Config config = TrainingOnly();
-  config.algorithm.name = "ppo";
-  config.algorithm.beta = 0;  // otherwise the divergence would cause an earlier check
+  SelectPreset("ppo", &config.algorithm);
+  SetBeta(0, &config.algorithm);  // otherwise the divergence would cause an earlier check
   Outcome outcome;
   RunLearner(config, {.ranks = 3, .spoil = spoil}, &outcome).IgnoreError();
   for (const absl::Status& status : outcome.status_R) {
@@ -160,8 +161,8 @@ TEST(LearnerGuardsTest, RejectAnUpdateToWeightsOutOfBounds) {
 TEST(LearnerGuardsTest, RejectAnUpdateWithAnEpsilonThatRoundsToZero) {
   Config config = testing::SmallRun();
   config.optimizer.epsilon = 1e-46;
-  config.algorithm.name = "ppo";
-  config.algorithm.value_model = "network";
+  SelectPreset("ppo", &config.algorithm);
+  config.algorithm.has_value_network = true;
   ExpectUpdateRejected(config, {}, 0,
                        AllOf(HasSubstr("SFT step 1: "), HasSubstr("the update makes element "), HasSubstr("nan")));
 }

@@ -8,8 +8,8 @@
 #include "core/config/field_list.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
-#include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
+#include "rl/config/preset_testing.h"
 #include "rl/config/unread_keys.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/record/divergence.h"
@@ -50,7 +50,7 @@ void Turns(Config& config, const char* name) {
   config.environment.name = name;
   config.environment.max_turns = 2;
   config.environment.max_action_length = 3;
-  config.algorithm.reward = "environment";
+  config.algorithm.reward.functions = "environment";
   config.rollout.max_completion_length = 40;
 }
 
@@ -58,20 +58,21 @@ const Base kBases[] = {
     {"grpo",
      [](Config& c) {
        AlgorithmConfig& a = c.algorithm;
-       a.beta = 0.5, a.kl.schedule = KlSchedule::kBanded, a.kl.interval = 1, a.kl.patience = 0, a.kl.tolerance = 0.001;
-       a.kl.low = 0.1, a.kl.high = 1, a.sync_ref_model = true, a.ref_model_sync_steps = 1;
-       a.entropy.entropy_coef = 0.1, a.entropy.decay = 0.05, a.importance_correction = "token_mask";
+       SetBeta(0.5, &a), a.kl.schedule = KlSchedule::kBanded, a.kl.interval = 1, a.kl.patience = 0,
+                         a.kl.tolerance = 0.001;
+       a.kl.low = 0.1, a.kl.high = 1, a.reference.sync = true, a.reference.sync_steps = 1;
+       a.entropy.entropy_coef = 0.1, a.entropy.decay = 0.05, a.correction.mode = ImportanceMode::kTokenMask;
      }},
     {"plain", [](Config&) {}},
-    {"rloo", [](Config& c) { c.algorithm.name = "rloo"; }},
+    {"rloo", [](Config& c) { SelectPreset("rloo", &c.algorithm); }},
     {"falling",
      [](Config& c) {
-       c.algorithm.beta = 0.5, c.algorithm.kl.schedule = KlSchedule::kBanded, c.algorithm.kl.target = 20,
-       c.algorithm.kl.high = 1, c.algorithm.kl.interval = 1, c.algorithm.kl.patience = 0;
+       SetBeta(0.5, &c.algorithm), c.algorithm.kl.schedule = KlSchedule::kBanded, c.algorithm.kl.target = 20,
+                                   c.algorithm.kl.high = 1, c.algorithm.kl.interval = 1, c.algorithm.kl.patience = 0;
      }},
-    {"reinforce", [](Config& c) { c.algorithm.name = "reinforce", c.algorithm.num_iterations = 1; }},
-    {"gmpo", [](Config& c) { c.algorithm.name = "gmpo"; }},
-    {"a2po", [](Config& c) { c.algorithm.name = "a2po", c.algorithm.optimal.num_samples = 4; }},
+    {"reinforce", [](Config& c) { SelectPreset("reinforce", &c.algorithm), c.algorithm.update.num_iterations = 1; }},
+    {"gmpo", [](Config& c) { SelectPreset("gmpo", &c.algorithm); }},
+    {"a2po", [](Config& c) { SelectPreset("a2po", &c.algorithm), c.algorithm.optimal.num_samples = 4; }},
     {"adaptive",
      [](Config& c) {
        c.algorithm.entropy.adaptive = true, c.algorithm.entropy.entropy_coef = 0.1, c.algorithm.entropy.target = 20;
@@ -81,19 +82,20 @@ const Base kBases[] = {
     {"rising", [](Config& c) { c.algorithm.entropy.steps = 2, c.algorithm.entropy.end = 0.1; }},
     {"schedule", [](Config& c) { c.optimizer.warmup_steps = 1, c.optimizer.weight_decay = 0.1; }},
     {"muon", [](Config& c) { c.optimizer.name = "muon_grokfast", c.optimizer.schedule = "constant"; }},
-    {"running_mean", [](Config& c) { c.algorithm.baseline = "running_mean"; }},
+    {"running_mean", [](Config& c) { c.algorithm.advantage.baseline = Baseline::kRunningMean; }},
     {"sapo",
      [](Config& c) {
-       c.algorithm.name = "sapo", c.algorithm.kl.schedule = KlSchedule::kLinear, c.algorithm.kl.final = 1;
+       SelectPreset("sapo", &c.algorithm), c.algorithm.kl.schedule = KlSchedule::kLinear, c.algorithm.kl.final = 1;
      }},
     {"vespo",
      [](Config& c) {
-       c.algorithm.name = "vespo", c.algorithm.beta = 0.1, c.algorithm.kl.schedule = KlSchedule::kProportional;
+       SelectPreset("vespo", &c.algorithm), SetBeta(0.1, &c.algorithm),
+           c.algorithm.kl.schedule = KlSchedule::kProportional;
      }},
-    {"whitened", [](Config& c) { c.algorithm.name = "reinforce_plus_plus_baseline"; }},
-    {"ppo", [](Config& c) { c.algorithm.name = "ppo"; }},
+    {"whitened", [](Config& c) { SelectPreset("reinforce_plus_plus_baseline", &c.algorithm); }},
+    {"ppo", [](Config& c) { SelectPreset("ppo", &c.algorithm); }},
     {"number_guess",
-     [](Config& c) { Turns(c, "number_guess"), c.environment.turn_reward = 0.25, c.algorithm.name = "ppo"; }},
+     [](Config& c) { Turns(c, "number_guess"), c.environment.turn_reward = 0.25, SelectPreset("ppo", &c.algorithm); }},
     {"countdown", [](Config& c) { Turns(c, "countdown"); }},
     {"rooms", [](Config& c) { Turns(c, "grid_navigation"), c.rollout.max_completion_length = 150; }},
     {"rooms in numbers",
@@ -101,9 +103,10 @@ const Base kBases[] = {
        Turns(c, "grid_navigation"), c.rollout.max_completion_length = 150, c.environment.observation = "features";
        c.model.max_position_embeddings = 512;
      }},
-    {"minibatches", [](Config& c) { c.algorithm.num_mini_batches = 2; }},
-    {"agemem", [](Config& c) { c.algorithm.name = "agemem", c.algorithm.gamma = 1; }},
-    {"decisions", [](Config& c) { c.algorithm.mini_batch_size = 20, c.algorithm.minibatches_of = "decisions"; }},
+    {"minibatches", [](Config& c) { c.algorithm.update.num_mini_batches = 2; }},
+    {"agemem", [](Config& c) { SelectPreset("agemem", &c.algorithm), c.algorithm.advantage.gamma = 1; }},
+    {"decisions",
+     [](Config& c) { c.algorithm.update.mini_batch_size = 20, c.algorithm.update.unit = MinibatchUnit::kDecision; }},
 };
 
 // Valid values of text keys that are not names.
@@ -183,16 +186,11 @@ Verdict VerdictOn(const std::string& key, const Config& base, const std::vector<
   Visit(list, config);
   const size_t dot = key.find('.');
   const config::Field field = *list.Find(key.substr(0, dot), key.substr(dot + 1));
-  const AlgorithmConfig own = WithOwnValues(base.algorithm);
   Verdict verdict = Verdict::kRejected;
   for (const Value& value : ValuesFor(field)) {
     config = base;
     const Value before = field.Get();
     if (!field.Set(value).ok() || field.Get() == before || !Check(config).ok()) continue;
-    if (WithOwnValues(config.algorithm) == own && config.environment == base.environment &&
-        config.optimizer == base.optimizer) {
-      continue;
-    }
     if (!AreSame(RunAndRecord(config), records)) return Verdict::kActs;
     verdict = Verdict::kUnread;
   }

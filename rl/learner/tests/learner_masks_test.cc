@@ -8,6 +8,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/tests/learner_testing.h"
 
 namespace reprise::rl {
@@ -48,8 +49,8 @@ Config MaskedRun(const std::string& algorithm) {
   Config config = testing::SmallRun();
   config.sft.steps = 0;
   config.run.steps = 2;
-  config.algorithm.name = algorithm;
-  config.algorithm.num_iterations = 1;
+  SelectPreset(algorithm, &config.algorithm);
+  config.algorithm.update.num_iterations = 1;
   config.algorithm.mask_truncated_completions = true;
   config.algorithm.episode_metrics = true;
   config.model.router_aux_loss_coef = 0.1;
@@ -73,7 +74,7 @@ TEST(LearnerMasksTest, TheFirstLossOfWhitenedAdvantagesIsZeroWhicheverCompletion
 
 TEST(LearnerMasksTest, ImportanceWeightsAreAveragedOverLearnedTokens) {
   Config config = MaskedRun("grpo");
-  config.algorithm.importance_correction = "token_truncate";
+  config.algorithm.correction.mode = ImportanceMode::kTokenTruncate;
   for (const IsCut& is_cut : {IsCut(Half), IsCut(All), IsCut(AllOfSecondStep)}) {
     for (const StepRecord& record : RunCut(config, is_cut, 2).sink.records) {
       EXPECT_EQ(GetMetric(record, "sampling/importance_sampling_ratio/mean"), 1);
@@ -102,7 +103,7 @@ TEST(LearnerMasksTest, AStepWithoutLearnedTokensChangesNothing) {
 
 TEST(LearnerMasksTest, AMinibatchWithoutLearnedTokensMakesNoUpdate) {
   Config config = MaskedRun("grpo");
-  config.algorithm.num_mini_batches = 11;
+  config.algorithm.update.num_mini_batches = 11;
   const IsCut all_but_three = [](int64_t, const EpisodeRecord& episode) { return episode.prompt >= 3; };
   const Outcome outcome = RunCut(config, all_but_three);
   EXPECT_EQ(outcome.sink.states[0].updates, 3);
@@ -114,7 +115,7 @@ TEST(LearnerMasksTest, AMinibatchWithoutLearnedTokensMakesNoUpdate) {
 TEST(LearnerMasksTest, TheGradientNormIsOfTheLastMinibatchWithLearnedTokens) {
   Config config = MaskedRun("grpo");
   config.run.steps = 4;
-  config.algorithm.num_mini_batches = 11;
+  config.algorithm.update.num_mini_batches = 11;
   const IsCut all_but_two = [](int64_t, const EpisodeRecord& episode) { return episode.prompt >= 2; };
   for (const StepRecord& record : RunCut(config, all_but_two).sink.records) {
     EXPECT_GT(GetMetric(record, "grad_norm"), 0) << record.step;
@@ -125,7 +126,7 @@ TEST(LearnerMasksTest, TheGradientNormIsOfTheLastMinibatchWithLearnedTokens) {
 // reference.
 TEST(LearnerMasksTest, NoDivergenceIsSubtractedFromTheRewardOfALeftOutCompletion) {
   Config config = MaskedRun("rloo");
-  config.algorithm.beta = 2;
+  SetBeta(2, &config.algorithm);
   config.optimizer.learning_rate = 0.05;
   const StepRecord record = RunCut(config, Half).sink.records[1];
   double largest = 0;
@@ -151,7 +152,7 @@ TEST(LearnerMasksTest, NoDivergenceIsSubtractedFromTheRewardOfALeftOutCompletion
 TEST(LearnerMasksTest, GroupsThatDynamicSamplingLeavesOutAffectNoMetricAndNoUpdate) {
   Config config = MaskedRun("grpo");
   config.algorithm.dynamic_sampling = true;
-  config.algorithm.beta = 0.1;
+  SetBeta(0.1, &config.algorithm);
   config.optimizer.learning_rate = 0.1;
   const RewardFunction equal = [](const Completion&) { return 0.5; };
   Outcome outcome;
@@ -168,8 +169,8 @@ TEST(LearnerMasksTest, GroupsThatDynamicSamplingLeavesOutAffectNoMetricAndNoUpda
 TEST(LearnerMasksTest, TheKlControllerCountsLearnedCompletions) {
   Config config = MaskedRun("grpo");
   config.run.steps = 3;
-  config.algorithm.beta = 0.1, config.algorithm.kl.schedule = KlSchedule::kProportional,
-  config.algorithm.kl.horizon = 440;
+  SetBeta(0.1, &config.algorithm), config.algorithm.kl.schedule = KlSchedule::kProportional,
+                                   config.algorithm.kl.horizon = 440;
   const IsCut half_then_all = [](int64_t step, const EpisodeRecord& e) { return step == 2 || e.sample % 2 == 1; };
   const Outcome outcome = RunCut(config, half_then_all);
   EXPECT_EQ(GetMetric(outcome.sink.records[0], "kl_coef"), 0.1);
@@ -181,8 +182,8 @@ TEST(LearnerMasksTest, TheKlControllerCountsLearnedCompletions) {
 // clipping range.
 TEST(LearnerMasksTest, SharesOfClippedSequencesAreOfLearnedSequences) {
   Config config = MaskedRun("gspo");
-  config.algorithm.num_iterations = 2;
-  config.algorithm.epsilon = 1e-12, config.algorithm.epsilon_high = 1e-12;
+  config.algorithm.update.num_iterations = 2;
+  SetEpsilon(1e-12, &config.algorithm), config.algorithm.loss.epsilon_high = 1e-12;
   const IsCut most = [](int64_t, const EpisodeRecord& e) { return e.prompt > 1; };
   const Outcome with = RunCut(config, most);
   const StepRecord& record = with.sink.records[0];
@@ -204,9 +205,9 @@ constexpr char kScorer[] =
 
 Config ScoredRun() {
   Config config = testing::SmallRun();
-  config.algorithm.reward = "process";
-  config.algorithm.scale_rewards = "none";
-  config.algorithm.num_iterations = 1;
+  config.algorithm.reward.functions = "process";
+  config.algorithm.advantage.scale_rewards = ScaleRewards::kNone;
+  config.algorithm.update.num_iterations = 1;
   config.process.command = kScorer;
   return config;
 }
@@ -239,8 +240,8 @@ TEST(LearnerMasksTest, UnscorableCompletionsAreLeftOutOfBaselinesLossAndStatisti
 TEST(LearnerMasksTest, UnscorableCompletionsAreReplayedWithoutTheExternalProcess) {
   for (const char* name : {"grpo", "rloo", "ppo", "reinforce_plus_plus", "opo"}) {
     Config config = ScoredRun();
-    config.algorithm.name = name;
-    config.algorithm.scale_rewards = "";
+    SelectPreset(name, &config.algorithm);
+    config.algorithm.advantage.scale_rewards = AlgorithmConfig().advantage.scale_rewards;
     config.algorithm.episode_metrics = true;
     config.run.steps = 2;
     Outcome alone, shared, replayed;
@@ -257,7 +258,7 @@ TEST(LearnerMasksTest, UnscorableCompletionsAreReplayedWithoutTheExternalProcess
 // One of two functions may still score a completion.
 TEST(LearnerMasksTest, ACompletionThatOneFunctionScoredCountsWithThatScore) {
   Config config = ScoredRun();
-  config.algorithm.reward = "process character_match";
+  config.algorithm.reward.functions = "process character_match";
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {}, &outcome));
   for (const EpisodeRecord& episode : outcome.sink.records[3].episode_N) {

@@ -7,6 +7,7 @@
 #include "core/comm/testing/thread_communicator.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/minibatches.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/record/divergence.h"
@@ -22,10 +23,10 @@ using testing::RunLearner;
 // 44 completions of 11 prompts in 13 minibatches: most groups are cut.
 Config CutGroups(const std::string& algorithm = "grpo") {
   Config config = testing::SmallRun();
-  config.algorithm.name = algorithm;
-  config.algorithm.num_iterations = 2;
-  config.algorithm.num_mini_batches = 13;
-  config.algorithm.minibatches_of = "episodes";
+  SelectPreset(algorithm, &config.algorithm);
+  config.algorithm.update.num_iterations = 2;
+  config.algorithm.update.num_mini_batches = 13;
+  config.algorithm.update.unit = MinibatchUnit::kEpisode;
   return config;
 }
 
@@ -64,8 +65,8 @@ TEST(LearnerMinibatchesTest, OfEpisodesResumeAfterAnyStepToTheSameResult) {
 
 TEST(LearnerMinibatchesTest, OfEpisodesDifferFromThoseOfGroupsAndAreReported) {
   Config episodes = CutGroups(), groups = CutGroups();
-  groups.algorithm.num_mini_batches = episodes.algorithm.num_mini_batches = 11;
-  groups.algorithm.minibatches_of = "groups";
+  groups.algorithm.update.num_mini_batches = episodes.algorithm.update.num_mini_batches = 11;
+  groups.algorithm.update.unit = MinibatchUnit::kGroup;
   const StepRecord a = RunAll(episodes).sink.records.back(), b = RunAll(groups).sink.records.back();
   EXPECT_NE(a.weight_digests, b.weight_digests);
   EXPECT_EQ(GetMetric(a, "loader/total"), 44);
@@ -80,8 +81,8 @@ TEST(LearnerMinibatchesTest, OfEpisodesDifferFromThoseOfGroupsAndAreReported) {
 // Without learning every update sees the same policy, so that the reported entropy is that of all episodes.
 TEST(LearnerMinibatchesTest, OfEpisodesVisitEachEpisodeOncePerIteration) {
   Config cut = CutGroups("episode_rloo"), whole = CutGroups("episode_rloo");
-  cut.algorithm.num_iterations = whole.algorithm.num_iterations = 1;
-  whole.algorithm.num_mini_batches = 1;
+  cut.algorithm.update.num_iterations = whole.algorithm.update.num_iterations = 1;
+  whole.algorithm.update.num_mini_batches = 1;
   cut.optimizer.learning_rate = whole.optimizer.learning_rate = 0;
   const StepRecord a = RunAll(cut).sink.records.back(), b = RunAll(whole).sink.records.back();
   EXPECT_NEAR(GetMetric(a, "entropy"), GetMetric(b, "entropy"), 1e-12);
@@ -93,8 +94,8 @@ TEST(LearnerMinibatchesTest, OfEpisodesVisitEachEpisodeOncePerIteration) {
 // Some 200 tokens of 44 completions in 5 minibatches: most completions are in several.
 Config CutEpisodes(const std::string& algorithm = "grpo") {
   Config config = CutGroups(algorithm);
-  config.algorithm.num_mini_batches = 5;
-  config.algorithm.minibatches_of = "decisions";
+  config.algorithm.update.num_mini_batches = 5;
+  config.algorithm.update.unit = MinibatchUnit::kDecision;
   return config;
 }
 
@@ -119,12 +120,12 @@ TEST(LearnerMinibatchesTest, OfDecisionsGiveTheSameBitsOnAnyRanksThreadsAndMicro
 
 TEST(LearnerMinibatchesTest, OfDecisionsBySizeResumeAfterAnyStepToTheSameResult) {
   Config config = CutEpisodes("agemem");
-  config.algorithm.num_mini_batches = 1;
-  config.algorithm.mini_batch_size = 37;
+  config.algorithm.update.num_mini_batches = 1;
+  config.algorithm.update.mini_batch_size = 37;
   const Outcome whole = RunAll(config);
   int64_t updates = 0;
   for (size_t i = 3; i < whole.sink.records.size(); ++i) {
-    updates += config.algorithm.num_iterations * ((CountTokens(whole.sink.records[i]) + 36) / 37);
+    updates += config.algorithm.update.num_iterations * ((CountTokens(whole.sink.records[i]) + 36) / 37);
     EXPECT_EQ(GetMetric(whole.sink.records[i], "num_updates"), updates);
   }
   EXPECT_NE(CountTokens(whole.sink.records[3]) % 37, 0);  // the last minibatch is smaller
@@ -142,12 +143,14 @@ TEST(LearnerMinibatchesTest, OfDecisionsBySizeResumeAfterAnyStepToTheSameResult)
 TEST(LearnerMinibatchesTest, OfDecisionsCountEachDecisionOncePerIteration) {
   for (const char* algorithm : {"grpo", "ppo"}) {
     Config cut = CutEpisodes(algorithm), whole = cut;
-    cut.algorithm.beta = whole.algorithm.beta = 0.1;
-    cut.algorithm.kl_in_reward = whole.algorithm.kl_in_reward = "off";
-    cut.algorithm.aggregation = whole.algorithm.aggregation = "dapo";
-    cut.algorithm.importance_correction = whole.algorithm.importance_correction = "sequence_truncate";
+    for (AlgorithmConfig* algorithm : {&cut.algorithm, &whole.algorithm}) {
+      SetBeta(0.1, algorithm);
+      SetKlInReward(false, algorithm);
+      SetAggregation(Aggregation::kDapo, algorithm);
+      algorithm->correction.mode = ImportanceMode::kSequenceTruncate;
+    }
     cut.rollout.top_k = whole.rollout.top_k = 20;
-    whole.algorithm.num_mini_batches = 1;
+    whole.algorithm.update.num_mini_batches = 1;
     cut.optimizer.learning_rate = whole.optimizer.learning_rate = 0;
     cut.optimizer.weight_decay = whole.optimizer.weight_decay = 0;
     const StepRecord a = RunAll(cut).sink.records.back(), b = RunAll(whole).sink.records.back();
@@ -171,11 +174,11 @@ TEST(LearnerMinibatchesTest, TheLossAtRatioOneIsTheMeanAdvantageAndTheClipActsFr
   const auto last_of = [](int64_t iterations, double learning_rate, const char* baseline) {
     Config config = CutEpisodes("agemem");
     config.run.steps = 1;
-    config.algorithm.baseline = baseline;
-    config.algorithm.aggregation = "dapo";
-    config.algorithm.beta = 0;
-    config.algorithm.gamma = std::string(baseline) == "none" ? -1 : 1;
-    config.algorithm.num_iterations = iterations;
+    config.algorithm.advantage.baseline = ParseBaseline(baseline).value();
+    SetAggregation(Aggregation::kDapo, &config.algorithm);
+    SetBeta(0, &config.algorithm);
+    config.algorithm.advantage.gamma = std::string(baseline) == "none" ? -1 : 1;
+    config.algorithm.update.num_iterations = iterations;
     config.optimizer.learning_rate = learning_rate;
     const auto reward = [](const Completion& c) { return static_cast<double>(c.text.size()) / 8; };
     return RunAll(config, {.reward = reward}).sink.records.back();
@@ -232,8 +235,8 @@ TEST(LearnerMinibatchesTest, OfDecisionsAreFewerWhereAStepHasFewerDecisions) {
   config.run.steps = 1;
   config.rollout.prompts_per_step = 2;
   config.rollout.max_completion_length = 3;
-  config.algorithm.num_iterations = 1;
-  config.algorithm.num_mini_batches = 24;
+  config.algorithm.update.num_iterations = 1;
+  config.algorithm.update.num_mini_batches = 24;
   const Outcome alone =
       RunAll(config, {.reward = [](const Completion& c) { return static_cast<double>(c.text.size()); }});
   const StepRecord& record = alone.sink.records.back();
@@ -244,16 +247,17 @@ TEST(LearnerMinibatchesTest, OfDecisionsAreFewerWhereAStepHasFewerDecisions) {
 // ---- Sizes
 
 TEST(LearnerMinibatchesTest, OfASizeAreThoseOfTheNumberThatItGives) {
-  for (const auto& [unit, number, size] : {std::tuple("groups", 11, 1), {"groups", 4, 3}, {"episodes", 11, 4}}) {
+  for (const auto& [unit, number, size] :
+       {std::tuple(MinibatchUnit::kGroup, 11, 1), {MinibatchUnit::kGroup, 4, 3}, {MinibatchUnit::kEpisode, 11, 4}}) {
     Config by_number = CutGroups(), by_size = by_number;
-    by_number.algorithm.minibatches_of = by_size.algorithm.minibatches_of = unit;
-    by_number.algorithm.num_mini_batches = number;
-    by_size.algorithm.num_mini_batches = 1, by_size.algorithm.mini_batch_size = size;
+    by_number.algorithm.update.unit = by_size.algorithm.update.unit = unit;
+    by_number.algorithm.update.num_mini_batches = number;
+    by_size.algorithm.update.num_mini_batches = 1, by_size.algorithm.update.mini_batch_size = size;
     const Outcome a = RunAll(by_number), b = RunAll(by_size);
-    EXPECT_EQ(a.last_weights_R, b.last_weights_R) << unit << " " << number;
+    EXPECT_EQ(a.last_weights_R, b.last_weights_R) << number;
     EXPECT_EQ(GetMetric(a.sink.records.back(), "loss"), GetMetric(b.sink.records.back(), "loss"));
     EXPECT_EQ(GetMetric(b.sink.records.back(), "num_updates"),
-              static_cast<double>(number * by_size.algorithm.num_iterations * by_size.run.steps));
+              static_cast<double>(number * by_size.algorithm.update.num_iterations * by_size.run.steps));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "core/testing/all_pairs.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/tests/learner_testing.h"
 
 namespace reprise::rl {
@@ -25,33 +26,34 @@ struct Choice {
 // The values of each axis.
 const std::vector<std::vector<Choice>>& Axes() {
   static const auto* const axes = new std::vector<std::vector<Choice>>{
-      {{"ppo", [](AlgorithmConfig& a) { a.name = "ppo"; }},
-       {"reinforce_plus_plus", [](AlgorithmConfig& a) { a.name = "reinforce_plus_plus"; }},
-       {"grpo", [](AlgorithmConfig& a) { a.name = "grpo"; }},
-       {"gspo", [](AlgorithmConfig& a) { a.name = "gspo"; }},
-       {"vespo", [](AlgorithmConfig& a) { a.name = "vespo"; }},
-       {"episode_rloo", [](AlgorithmConfig& a) { a.name = "episode_rloo"; }},
-       {"agemem", [](AlgorithmConfig& a) { a.name = "agemem"; }}},
+      {{"ppo", [](AlgorithmConfig& a) { SelectPreset("ppo", &a); }},
+       {"reinforce_plus_plus", [](AlgorithmConfig& a) { SelectPreset("reinforce_plus_plus", &a); }},
+       {"grpo", [](AlgorithmConfig& a) { SelectPreset("grpo", &a); }},
+       {"gspo", [](AlgorithmConfig& a) { SelectPreset("gspo", &a); }},
+       {"vespo", [](AlgorithmConfig& a) { SelectPreset("vespo", &a); }},
+       {"episode_rloo", [](AlgorithmConfig& a) { SelectPreset("episode_rloo", &a); }},
+       {"agemem", [](AlgorithmConfig& a) { SelectPreset("agemem", &a); }}},
       {{"", [](AlgorithmConfig&) {}},
        {"mask_truncated", [](AlgorithmConfig& a) { a.mask_truncated_completions = true; }},
        {"dynamic_sampling", [](AlgorithmConfig& a) { a.dynamic_sampling = true; }}},
       {{"", [](AlgorithmConfig&) {}},
-       {"token_truncate", [](AlgorithmConfig& a) { a.importance_correction = "token_truncate"; }},
-       {"sequence_mask", [](AlgorithmConfig& a) { a.importance_correction = "sequence_mask"; }}},
+       {"token_truncate", [](AlgorithmConfig& a) { a.correction.mode = ImportanceMode::kTokenTruncate; }},
+       {"sequence_mask", [](AlgorithmConfig& a) { a.correction.mode = ImportanceMode::kSequenceMask; }}},
       {{"", [](AlgorithmConfig&) {}},
-       {"beta", [](AlgorithmConfig& a) { a.beta = 0.1; }},
+       {"beta", [](AlgorithmConfig& a) { SetBeta(0.1, &a); }},
        {"proportional",
-        [](AlgorithmConfig& a) { a.beta = 0.1, a.kl.schedule = KlSchedule::kProportional, a.kl.horizon = 100; }}},
+        [](AlgorithmConfig& a) { SetBeta(0.1, &a), a.kl.schedule = KlSchedule::kProportional, a.kl.horizon = 100; }}},
       {{"", [](AlgorithmConfig&) {}},
-       {"minibatches", [](AlgorithmConfig& a) { a.num_mini_batches = 3; }},
+       {"minibatches", [](AlgorithmConfig& a) { a.update.num_mini_batches = 3; }},
        {"decisions",
         [](AlgorithmConfig& a) {  // the ratios of the other two are of completions
-          a.num_mini_batches = 3, a.minibatches_of = a.name == "gspo" || a.name == "vespo" ? "episodes" : "decisions";
+          a.update.num_mini_batches = 3,
+          a.update.unit = a.name == "gspo" || a.name == "vespo" ? MinibatchUnit::kEpisode : MinibatchUnit::kDecision;
         }}},
       {{"", [](AlgorithmConfig&) {}},
        {"entropy_bonus", [](AlgorithmConfig& a) { a.entropy.entropy_coef = 0.01; }},
-       {"top_entropy", [](AlgorithmConfig& a) { a.top_entropy_quantile = 0.5; }}},
-      {{"", [](AlgorithmConfig&) {}}, {"target_kl", [](AlgorithmConfig& a) { a.target_kl = 0.05; }}},
+       {"top_entropy", [](AlgorithmConfig& a) { a.loss.top_entropy_quantile = 0.5; }}},
+      {{"", [](AlgorithmConfig&) {}}, {"target_kl", [](AlgorithmConfig& a) { a.update.target_kl = 0.05; }}},
   };
   return *axes;
 }
@@ -62,7 +64,7 @@ Config MakeConfig(const reprise::testing::Row& row) {
   config.run.steps = 2;
   config.optimizer.learning_rate = 0.02;
   config.algorithm.episode_metrics = true;
-  config.algorithm.num_iterations = 1;
+  config.algorithm.update.num_iterations = 1;
   for (size_t axis = 0; axis < row.size(); ++axis) Axes()[axis][row[axis]].make(config.algorithm);
   return config;
 }
@@ -108,13 +110,13 @@ TEST_P(LearnerPairsTest, KeepsTheInvariantsOfSingleChoices) {
   const StepRecord& first = alone.sink.records[1];
   const AlgorithmConfig& algorithm = config.algorithm;
   // The first update of a step is on policy: ratios are 1.
-  if (algorithm.importance_correction != "none") {
+  if (algorithm.correction.mode != ImportanceMode::kNone) {
     for (const char* metric : {"mean", "min", "max"}) {
       EXPECT_EQ(GetMetric(first, std::string("sampling/importance_sampling_ratio/") + metric), 1.0) << metric;
     }
   }
   const bool whitened = algorithm.name == "ppo" || algorithm.name == "reinforce_plus_plus";
-  if (whitened && algorithm.num_mini_batches == 1 && algorithm.top_entropy_quantile == 1) {
+  if (whitened && algorithm.update.num_mini_batches == 1 && algorithm.loss.top_entropy_quantile == 1) {
     EXPECT_NEAR(GetMetric(first, "loss/policy_gradient"), 0, 1e-12);
   }
 }

@@ -5,6 +5,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/tests/learner_testing.h"
 
 namespace reprise::rl {
@@ -19,8 +20,8 @@ using testing::RunOptions;
 // grpo adds the divergence to the loss, rloo subtracts it from the reward.
 Config RunOf(const std::string& algorithm, double beta) {
   Config config = testing::SmallRun();
-  config.algorithm.name = algorithm;
-  config.algorithm.beta = beta;
+  SelectPreset(algorithm, &config.algorithm);
+  SetBeta(beta, &config.algorithm);
   return config;
 }
 
@@ -50,7 +51,7 @@ TEST_P(LearnerReferenceTest, TheFirstStepHasNoDivergenceAndLaterOnesHaveSome) {
 
 TEST_P(LearnerReferenceTest, ItsFirstUpdateHasADivergenceOfExactlyZero) {
   Config config = this->config();
-  config.algorithm.num_iterations = 1;
+  config.algorithm.update.num_iterations = 1;
   Outcome outcome;
   ASSERT_OK(RunLearner(config, {}, &outcome));
   EXPECT_EQ(GetMetric(outcome.sink.records[3], "kl"), 0.0);
@@ -81,9 +82,9 @@ TEST_P(LearnerReferenceTest, GivesTheSameRecordsForAnyRanksAndExecutionKeysAndIn
 TEST_P(LearnerReferenceTest, ItsWeightMattersFromTheSecondStepOn) {
   Outcome weak, strong;
   Config config = this->config();
-  config.algorithm.num_iterations = 1;
+  config.algorithm.update.num_iterations = 1;
   ASSERT_OK(RunLearner(config, {}, &weak));
-  config.algorithm.beta = 10;
+  SetBeta(10, &config.algorithm);
   ASSERT_OK(RunLearner(config, {}, &strong));
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(weak.sink.records[i].weight_digests, strong.sink.records[i].weight_digests);
   EXPECT_NE(weak.sink.records[4].weight_digests, strong.sink.records[4].weight_digests);
@@ -92,7 +93,7 @@ TEST_P(LearnerReferenceTest, ItsWeightMattersFromTheSecondStepOn) {
 // A forward pass of the policy that sampled computes the recorded log-probabilities, bit for bit.
 TEST(ReferenceStrategyTest, RecordedLogprobsEqualThoseOfAReferenceThatIsThePolicy) {
   Config config = testing::SmallRun();
-  config.algorithm.beta = 0.1;
+  SetBeta(0.1, &config.algorithm);
   Outcome live, replayed;
   ASSERT_OK(RunLearner(config, {}, &live));
   // A replay has no log-probabilities: it runs the forward pass.
@@ -107,11 +108,11 @@ TEST(ReferenceStrategyTest, RecordedLogprobsEqualThoseOfAReferenceThatIsThePolic
 std::vector<LearnerState> StatesWith(double beta, bool follows, double alpha, int64_t steps) {
   Config config = testing::SmallRun();
   config.run.steps = 5;
-  config.algorithm.num_iterations = 1;
-  config.algorithm.beta = beta;
-  config.algorithm.sync_ref_model = follows;
-  config.algorithm.ref_model_mixup_alpha = alpha;
-  config.algorithm.ref_model_sync_steps = steps;
+  config.algorithm.update.num_iterations = 1;
+  SetBeta(beta, &config.algorithm);
+  config.algorithm.reference.sync = follows;
+  config.algorithm.reference.mixup_alpha = alpha;
+  config.algorithm.reference.sync_steps = steps;
   Outcome outcome;
   outcome.sink.keep_states = true;
   EXPECT_OK(RunLearner(config, {}, &outcome));

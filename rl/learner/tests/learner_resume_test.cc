@@ -18,7 +18,7 @@ using testing::SmallRun;
 // Uses a reference model, which a state must contain: it differs from the current policy.
 Config RunWithReference() {
   Config config = SmallRun();
-  config.algorithm.beta = 0.1;
+  SetBeta(0.1, &config.algorithm);
   return config;
 }
 
@@ -82,7 +82,7 @@ TEST(LearnerResumeTest, EveryPartOfAStateMatters) {
 
 TEST(LearnerResumeTest, TheStateContainsTheStateOfSchedules) {
   Config config = RunWithReference();
-  config.algorithm.baseline = "running_mean";
+  config.algorithm.advantage.baseline = Baseline::kRunningMean;
   config.algorithm.kl.schedule = KlSchedule::kBanded;
   config.algorithm.kl.interval = 2, config.algorithm.kl.patience = 0, config.algorithm.kl.tolerance = 0;
   const Outcome whole = Uninterrupted(config);

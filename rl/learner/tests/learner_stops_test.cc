@@ -5,6 +5,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/record/completions/completion_record.h"
 #include "rl/reward/reward.h"
@@ -28,7 +29,7 @@ Config StopsRun() {
   config.sft.learning_rate = 1e-2;
   config.rollout.stop = R"(["ab", "bb"])";
   config.rollout.stop_token_ids = "[99]";
-  config.algorithm.reward = "character_match exact_match";
+  config.algorithm.reward.functions = "character_match exact_match";
   config.algorithm.mask_truncated_completions = true;
   config.evaluation = {.every = 2, .num_prompts = 8, .num_generations = 2};
   return config;
@@ -94,9 +95,9 @@ TEST(LearnerStopsTest, RanksThreadsBatchesAndSlotsChangeNoBitAndAReplayAgrees) {
 // The completion that a baseline is computed from ends like all others.
 TEST(LearnerStopsTest, TheGreedyBaselineStopsToo) {
   Config config = StopsRun();
-  config.algorithm.reward = "character_match";
-  config.algorithm.name = "remax";
-  config.algorithm.soft_punish_cache = 7;  // makes the reward depend on the length
+  config.algorithm.reward.functions = "character_match";
+  SelectPreset("remax", &config.algorithm);
+  config.algorithm.reward.soft_punish_cache = 7;  // makes the reward depend on the length
   config.rollout.stop = R"(["a"])";
   config.rollout.stop_token_ids = "";
   config.sft.steps = 60;

@@ -128,7 +128,7 @@ TEST(LearnerTest, AdaptersGiveTheSameRecordsForAnyExecutionAndInAReplay) {
   Config config = SmallRun();
   config.lora.r = 3;
   config.lora.dropout = 0.2;
-  config.algorithm.beta = 0.05;
+  SetBeta(0.05, &config.algorithm);
   Outcome one, shared, pieces, replayed;
   ASSERT_OK(RunLearner(config, {}, &one));
   for (const StepRecord& record : one.sink.records) {

@@ -101,8 +101,8 @@ Config SmallRun() {
   config.rollout.prompts_per_step = 11;
   config.rollout.num_generations = 4;
   config.rollout.max_completion_length = 7;
-  config.algorithm.num_iterations = 2;
-  config.algorithm.reward = "character_match";
+  config.algorithm.update.num_iterations = 2;
+  config.algorithm.reward.functions = "character_match";
   config.optimizer.learning_rate = 1e-3;
   return config;
 }

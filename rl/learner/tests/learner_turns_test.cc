@@ -4,6 +4,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/record/completions/completion_record.h"
 #include "rl/record/divergence.h"
@@ -28,7 +29,7 @@ Config TurnsRun() {
   config.sft.steps = 12;
   config.sft.learning_rate = 1e-2;
   config.rollout.max_completion_length = 26;
-  config.algorithm.reward = "environment";
+  config.algorithm.reward.functions = "environment";
   return config;
 }
 
@@ -87,8 +88,8 @@ TEST(LearnerTurnsTest, TheTrainersLogProbabilitiesAreTheSamplers) {
 // ReMax: the baseline of each prompt is the reward of its greedy episode.
 TEST(LearnerTurnsTest, TheGreedyBaselineOfAnEnvironmentIsThePromptsGreedyEpisode) {
   Config config = TurnsRun();
-  config.algorithm.name = "remax";
-  config.algorithm.num_iterations = 1;
+  SelectPreset("remax", &config.algorithm);
+  config.algorithm.update.num_iterations = 1;
   config.environment.turn_reward = 0.125;
   config.environment.largest = 3;
   Config greedy = config;  // whose samples are all greedy
@@ -110,8 +111,8 @@ TEST(LearnerTurnsTest, TheGreedyBaselineOfAnEnvironmentIsThePromptsGreedyEpisode
 TEST(LearnerTurnsTest, AReplayOfTheActionsGivesTheSameRecord) {
   for (const char* algorithm : {"rloo", "grpo", "reinforce_plus_plus", "remax", "a2po", "agemem"}) {
     Config config = TurnsRun();
-    config.algorithm.name = algorithm;
-    config.algorithm.beta = 0.05;
+    SelectPreset(algorithm, &config.algorithm);
+    SetBeta(0.05, &config.algorithm);
     Outcome live, replayed;
     ASSERT_OK(RunLearner(config, {}, &live));
     ASSERT_OK(RunLearner(config, {.ranks = 2, .replay = &live.sink.records}, &replayed));
@@ -121,12 +122,12 @@ TEST(LearnerTurnsTest, AReplayOfTheActionsGivesTheSameRecord) {
 
 // Values, returns and corrected log-probabilities are only of the policy's tokens.
 TEST(LearnerTurnsTest, AValueFunctionKeepsInvarianceAndReproducibility) {
-  for (const char* value_model : {"head", "network"}) {
-    SCOPED_TRACE(value_model);
+  for (const bool has_network : {false, true}) {
+    SCOPED_TRACE(has_network);
     Config config = TurnsRun();
-    config.algorithm.name = "ppo";
-    config.algorithm.value_model = value_model;
-    config.algorithm.importance_correction = "token_truncate";
+    SelectPreset("ppo", &config.algorithm);
+    config.algorithm.has_value_network = has_network;
+    config.algorithm.correction.mode = ImportanceMode::kTokenTruncate;
     Outcome alone, shared, replayed;
     ASSERT_OK(RunLearner(config, {}, &alone));
     ASSERT_OK(RunLearner(config, {.ranks = 2}, &shared));
@@ -144,9 +145,10 @@ TEST(LearnerTurnsTest, RewardsOfTurnsKeepInvarianceAndReproducibility) {
   for (const char* algorithm : {"ppo", "reinforce_plus_plus", "agemem"}) {
     SCOPED_TRACE(algorithm);
     Config config = TurnsRun(), summed = TurnsRun();
-    config.algorithm.name = summed.algorithm.name = algorithm;
+    SelectPreset(algorithm, &config.algorithm);
+    SelectPreset(algorithm, &summed.algorithm);
     config.environment.turn_reward = summed.environment.turn_reward = -0.125;
-    config.algorithm.turn_rewards = "turn";
+    config.algorithm.reward.by_turn = true;
     Outcome alone, shared, replayed, at_the_end;
     ASSERT_OK(RunLearner(config, {}, &alone));
     ASSERT_OK(RunLearner(config, {.ranks = 3}, &shared));
@@ -166,10 +168,10 @@ TEST(LearnerTurnsTest, RewardsOfTurnsKeepInvarianceAndReproducibility) {
 TEST(LearnerTurnsTest, TheRewardOfASingleTurnIsThatOfItsEpisode) {
   Config config = TurnsRun();
   config.environment.max_turns = 1;
-  config.algorithm.name = "ppo";
+  SelectPreset("ppo", &config.algorithm);
   Outcome summed, by_turn;
   ASSERT_OK(RunLearner(config, {}, &summed));
-  config.algorithm.turn_rewards = "turn";
+  config.algorithm.reward.by_turn = true;
   ASSERT_OK(RunLearner(config, {}, &by_turn));
   ExpectSame(summed, by_turn);
 }

@@ -29,9 +29,9 @@ constexpr char kNullAlways[] = R"(sed -u -E 's/.*"id":([0-9]+).*/{"id":\1,"rewar
 Config ScoredRun(const std::string& metric) {
   Config config = testing::SmallRun();
   config.run.steps = 6;
-  config.algorithm.reward = "process";
-  config.algorithm.scale_rewards = "none";
-  config.algorithm.num_iterations = 1;
+  config.algorithm.reward.functions = "process";
+  config.algorithm.advantage.scale_rewards = ScaleRewards::kNone;
+  config.algorithm.update.num_iterations = 1;
   config.process.command = kNullAtStep3;
   config.evaluation.every = 1;
   config.evaluation.num_prompts = 5;

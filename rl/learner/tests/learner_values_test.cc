@@ -5,6 +5,7 @@
 
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
+#include "rl/config/preset_testing.h"
 #include "rl/learner/tests/learner_testing.h"
 #include "rl/record/completions/completion_record.h"
 #include "rl/record/divergence.h"
@@ -21,8 +22,8 @@ using testing::RunLearner;
 
 Config RunOf(const std::string& value_model) {
   Config config = testing::SmallRun();
-  config.algorithm.name = "ppo";
-  config.algorithm.value_model = value_model;
+  SelectPreset("ppo", &config.algorithm);
+  config.algorithm.has_value_network = value_model == "network";
   return config;
 }
 
@@ -33,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(HeadOrNetwork, LearnerValuesTest, ::testing::Values("he
 
 TEST_P(LearnerValuesTest, GiveTheSameRecordsOnAnyRanksThreadsAndBatches) {
   Config config = RunOf(GetParam());
-  config.algorithm.num_mini_batches = 3;
+  config.algorithm.update.num_mini_batches = 3;
   Outcome alone, shared, cut;
   ASSERT_OK(RunLearner(config, {}, &alone));
   ASSERT_OK(RunLearner(config, {.ranks = 5}, &shared));
@@ -100,7 +101,7 @@ TEST_P(LearnerValuesTest, AreTrainedOnlyInTraining) {
   const std::vector<StepRecord>& records = outcome.sink.records;
   const size_t tensors = records[0].weight_digests.size();
   Config plain = RunOf(GetParam());
-  plain.algorithm.name = "grpo", plain.algorithm.value_model = "head";
+  SelectPreset("grpo", &plain.algorithm), plain.algorithm.has_value_network = false;
   Outcome without;
   ASSERT_OK(RunLearner(plain, {}, &without));
   const size_t policy = without.sink.records[0].weight_digests.size();
@@ -118,9 +119,11 @@ TEST_P(LearnerValuesTest, AreTrainedOnlyInTraining) {
 TEST_P(LearnerValuesTest, LearnToPredictReturns) {
   Config config = RunOf(GetParam());
   config.run.steps = 30;
-  config.algorithm.beta = 0, config.algorithm.vf_coef = 1, config.algorithm.cliprange_value = 0;
-  config.algorithm.num_iterations = 4;
-  config.algorithm.bootstrap_truncated = false;  // returns that contain a value are predicted from the first step on
+  SetBeta(0, &config.algorithm), config.algorithm.value.vf_coef = 1,
+                                 config.algorithm.value.cliprange_value = std::nullopt;
+  config.algorithm.update.num_iterations = 4;
+  config.algorithm.advantage.bootstrap_truncated =
+      false;  // returns that contain a value are predicted from the first step on
   config.optimizer.learning_rate = 3e-3, config.optimizer.schedule = "constant";
   // Half of the tasks have a large reward, whatever the policy does; the prompt determines which.
   const RewardFunction reward = [](const Completion& completion) { return completion.answer.size() > 2 ? 1.0 : -1.0; };
@@ -161,11 +164,11 @@ TEST_P(LearnerValuesTest, BootstrapFromTheStateAtWhichACompletionWasTruncated) {
   Config config = RunOf(GetParam());
   config.run.steps = 1;
   config.rollout.min_new_tokens = 2;
-  config.algorithm.beta = 0, config.algorithm.lam = 1;
+  SetBeta(0, &config.algorithm), config.algorithm.advantage.lambda = 1;
   const RewardFunction reward = [](const Completion&) { return 0.5; };
   const auto first = [&](int64_t length, bool bootstrap) {
     config.rollout.max_completion_length = length;
-    config.algorithm.bootstrap_truncated = bootstrap;
+    config.algorithm.advantage.bootstrap_truncated = bootstrap;
     Outcome outcome;
     EXPECT_OK(RunLearner(config, {.reward = reward}, &outcome));
     return outcome.sink.records.back();
@@ -196,7 +199,7 @@ bool PolicyKnowsOfValues(const std::string& value_model) {
   Outcome outcomes[2];
   for (const double vf_coef : {0.1, 0.5}) {
     Config config = RunOf(value_model);
-    config.run.steps = 1, config.algorithm.num_iterations = 1, config.algorithm.vf_coef = vf_coef;
+    config.run.steps = 1, config.algorithm.update.num_iterations = 1, config.algorithm.value.vf_coef = vf_coef;
     config.optimizer.max_grad_norm = 0;
     Outcome& outcome = outcomes[vf_coef == 0.1 ? 0 : 1];
     EXPECT_OK(RunLearner(config, {}, &outcome));
@@ -220,11 +223,12 @@ TEST(LearnerValuesOnceTest, EveryChoiceOfValuesChangesWhatIsLearned) {
   };
   std::vector<Digest> seen = {weights([](AlgorithmConfig&) {})};
   for (const auto& choose : std::vector<std::function<void(AlgorithmConfig&)>>{
-           [](AlgorithmConfig& a) { a.value_model = "network"; }, [](AlgorithmConfig& a) { a.lam = 0.5; },
-           [](AlgorithmConfig& a) { a.gamma = 0.9; }, [](AlgorithmConfig& a) { a.vf_coef = 1; },
-           [](AlgorithmConfig& a) { a.cliprange_value = 0.01; }, [](AlgorithmConfig& a) { a.whiten_rewards = true; },
-           [](AlgorithmConfig& a) { a.whiten_tokens = "off"; },
-           [](AlgorithmConfig& a) { a.bootstrap_truncated = false; }}) {
+           [](AlgorithmConfig& a) { a.has_value_network = true; }, [](AlgorithmConfig& a) { a.advantage.lambda = 0.5; },
+           [](AlgorithmConfig& a) { a.advantage.gamma = 0.9; }, [](AlgorithmConfig& a) { a.value.vf_coef = 1; },
+           [](AlgorithmConfig& a) { a.value.cliprange_value = 0.01; },
+           [](AlgorithmConfig& a) { a.advantage.whiten_rewards = true; },
+           [](AlgorithmConfig& a) { a.advantage.whiten_tokens = false; },
+           [](AlgorithmConfig& a) { a.advantage.bootstrap_truncated = false; }}) {
     const Digest digest = weights(choose);
     EXPECT_EQ(std::count(seen.begin(), seen.end(), digest), 0) << seen.size();
     seen.push_back(digest);

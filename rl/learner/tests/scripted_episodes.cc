@@ -16,7 +16,7 @@ Config RoomRun() {
   config.rollout.prompts_per_step = 3;
   config.rollout.num_generations = 4;
   config.rollout.max_completion_length = 300;
-  config.algorithm.reward = "environment character_match";
+  config.algorithm.reward.functions = "environment character_match";
   return config;
 }
 

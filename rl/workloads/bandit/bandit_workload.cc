@@ -179,7 +179,7 @@ absl::StatusOr<StepRecord> BanditWorkload::DecodeStep(const StepTables& step) co
   return RecordOfTables(world_, step);
 }
 
-void BanditWorkload::AddMetrics(const AlgorithmRow&, const StepRecord& record, Metrics* metrics) const {
+void BanditWorkload::AddMetrics(const AlgorithmConfig&, const StepRecord& record, Metrics* metrics) const {
   std::vector<double> best, regret;
   for (const EpisodeRecord& episode : record.episode_N) {
     const BanditProblem& problem = GetProblem(FindTask(record.task_P, episode));

@@ -8,7 +8,6 @@
 #include "models/olmoe/model_directory.h"
 #include "nlohmann/json.hpp"
 #include "rl/algorithm/algorithm.h"
-#include "rl/config/algorithm_choice.h"
 #include "rl/policy/categorical/categorical_policy.h"
 #include "rl/workloads/bandit/bandit_record.h"
 #include "rl/workloads/bandit/bandit_workload.h"
@@ -25,7 +24,7 @@ absl::StatusOr<CategoricalShape> ShapeOf(const Config& config) {
   ASSIGN_OR_RETURN(shape.hidden, HiddenWidths(bandit));
   shape.activation = bandit.activation == "tanh" ? models::Activation::kTanh : models::Activation::kRelu;
   shape.layer_norm = bandit.layer_norm;
-  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  const AlgorithmConfig& algorithm = config.algorithm;
   shape.has_values = NeedsValues(algorithm);
   return shape;
 }

@@ -97,7 +97,8 @@ absl::StatusOr<StepRecord> CompletionsWorkload::DecodeStep(const StepTables& ste
   return rl::FromTables(step, parts_.form);
 }
 
-void CompletionsWorkload::AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const {
+void CompletionsWorkload::AddMetrics(const AlgorithmConfig& algorithm, const StepRecord& record,
+                                     Metrics* metrics) const {
   const Config& config = parts_.config;
   const int64_t group = algorithm.advantage.baseline_over_batch ? static_cast<int64_t>(record.episode_N.size())
                                                                 : config.rollout.num_generations;

@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<std::string>> PromptsAsRead(const RolloutConfig& roll
 
 // Returns what compares with answers, or learns them; empty: nothing does.
 absl::StatusOr<std::string> ReaderOfAnswers(const Config& config, bool trains) {
-  ASSIGN_OR_RETURN(const RewardChoice rewards, ParseRewardChoice(config.algorithm));
+  ASSIGN_OR_RETURN(const RewardChoice rewards, ParseRewardChoice(config.algorithm.reward));
   for (const std::string& function : rewards.functions) {
     if (function != kEnvironmentReward && function != kProcessReward) {
       return absl::StrCat("algorithm.reward ", function, " compares with it");

@@ -15,7 +15,7 @@
 #include "core/status/status_macros.h"
 #include "models/olmoe/model_directory.h"
 #include "models/tokenizer/ascii_tokenizer.h"
-#include "rl/config/algorithm_choice.h"
+#include "rl/config/algorithm_check.h"
 #include "rl/config/check.h"
 #include "rl/workload/external_file.h"
 
@@ -99,7 +99,7 @@ absl::StatusOr<models::DecoderConfig> ReadDecoderConfig(const ModelConfig& model
 
 absl::StatusOr<models::DecoderConfig> ReadTrainedDecoderConfig(const Config& config) {
   ASSIGN_OR_RETURN(models::DecoderConfig decoder, ReadDecoderConfig(config.model));
-  ASSIGN_OR_RETURN(decoder.value_model, ValueModelOf(config.algorithm));
+  decoder.value_model = ValueModelOf(config.algorithm);
   if (config.lora.r == 0) return decoder;
   decoder.lora = AdaptersOf(config.lora);
   RETURN_IF_ERROR(models::ValidateDecoderConfig(decoder));

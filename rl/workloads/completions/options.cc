@@ -11,7 +11,7 @@
 namespace reprise::rl {
 
 absl::StatusOr<RewardOptions> MakeRewardOptions(const Config& config, const std::vector<int32_t>& end_tokens) {
-  ASSIGN_OR_RETURN(const RewardChoice choice, ParseRewardChoice(config.algorithm));
+  ASSIGN_OR_RETURN(const RewardChoice choice, ParseRewardChoice(config.algorithm.reward));
   RewardOptions options;
   for (const std::string& name : choice.functions) {
     if (name == kEnvironmentReward || name == kProcessReward) {
@@ -25,13 +25,13 @@ absl::StatusOr<RewardOptions> MakeRewardOptions(const Config& config, const std:
   const auto find = [&](absl::string_view name) {
     return std::find(choice.names_F.begin(), choice.names_F.end(), name);
   };
-  if (config.algorithm.turn_rewards == "turn") {
+  if (config.algorithm.reward.by_turn) {
     options.columns.by_turn = static_cast<size_t>(find(kEnvironmentReward) - choice.names_F.begin());
   }
   options.columns.may_lack = find(kProcessReward) != choice.names_F.end();
   options.max_completion_length = config.rollout.max_completion_length;
-  options.soft_punish_cache = config.algorithm.soft_punish_cache;
-  options.missing_eos_penalty = config.algorithm.missing_eos_penalty;
+  options.soft_punish_cache = config.algorithm.reward.soft_punish_cache;
+  options.missing_eos_penalty = config.algorithm.reward.missing_eos_penalty;
   options.turn_reward = config.environment.turn_reward;
   options.correct_reward = config.evaluation.correct_reward;
   ASSIGN_OR_RETURN(options.rules, MakeTurnRules(config, end_tokens));

@@ -72,7 +72,7 @@ absl::Status CheckRefusal(const Config& config, const models::Tokenizer& tokeniz
 
 // Returns whether a reward compares completions with the task's answer.
 bool ComparesAnswers(const Config& config) {
-  const std::vector<std::string> rewards = absl::StrSplit(config.algorithm.reward, ' ');
+  const std::vector<std::string> rewards = absl::StrSplit(config.algorithm.reward.functions, ' ');
   return !HasEnvironment(config) &&
          std::any_of(rewards.begin(), rewards.end(), [](const std::string& reward) { return FindReward(reward).ok(); });
 }
@@ -129,7 +129,7 @@ absl::StatusOr<std::string> BroughtByModel(const ModelConfig& model, const model
 // would always be 0. An SFT phase checks the answers that it learns itself.
 absl::Status CheckAnswers(const Config& config, const std::vector<data::Task>& problems, const std::string& path,
                           const models::Tokenizer& tokenizer) {
-  if (!absl::StrContains(config.algorithm.reward, "_match")) return absl::OkStatus();
+  if (!absl::StrContains(config.algorithm.reward.functions, "_match")) return absl::OkStatus();
   for (const data::Task& problem : problems) {
     const std::string name = absl::StrCat("the answer in line ", problem.line, " of ", path);
     RETURN_IF_ERROR(EncodeText(config, tokenizer, problem.answer, name).status());

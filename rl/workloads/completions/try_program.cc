@@ -39,7 +39,7 @@ absl::Status Try(const Config& config, const PreparedCompletions& parts) {
     ASSIGN_OR_RETURN(Reply reply, ProcessEnvironment(parts.process_client).Step(dialogue));
     dialogue.replies.push_back(std::move(reply));
   }
-  ASSIGN_OR_RETURN(const RewardChoice rewards, ParseRewardChoice(config.algorithm));
+  ASSIGN_OR_RETURN(const RewardChoice rewards, ParseRewardChoice(config.algorithm.reward));
   if (!rewards.Names(kProcessReward)) return absl::OkStatus();
   return ScoreByProcess(*parts.process_client, dialogue, dialogue.task.answer, /*terminated=*/true).status();
 }

@@ -234,7 +234,7 @@ absl::StatusOr<StepRecord> MemoryWorkload::DecodeStep(const StepTables& step) co
   return ReadMemoryRecord(run_.config, step);
 }
 
-void MemoryWorkload::AddMetrics(const AlgorithmRow&, const StepRecord& record, Metrics* metrics) const {
+void MemoryWorkload::AddMetrics(const AlgorithmConfig&, const StepRecord& record, Metrics* metrics) const {
   AddMemoryMetrics(run_.config, record, metrics);
 }
 

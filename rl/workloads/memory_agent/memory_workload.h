@@ -42,7 +42,7 @@ class MemoryWorkload : public Workload {
   const RecordSchema& schema() const override { return schema_; }
   std::vector<StreamTable> EncodeStep(StepRecord part) override;
   absl::StatusOr<StepRecord> DecodeStep(const StepTables& step) const override;
-  void AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const override;
+  void AddMetrics(const AlgorithmConfig& algorithm, const StepRecord& record, Metrics* metrics) const override;
   NamedCounts execution_counts() const override;
 
  private:

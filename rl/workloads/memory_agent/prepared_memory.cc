@@ -17,7 +17,6 @@
 #include "models/tokenizer/tokenizer.h"
 #include "rl/algorithm/algorithm.h"
 #include "rl/algorithm/token_advantages.h"
-#include "rl/config/algorithm_choice.h"
 #include "rl/config/workload_traits.h"
 #include "rl/policy/encoder/encoder_policy.h"
 #include "rl/workloads/completions/model_files.h"
@@ -34,7 +33,7 @@ namespace {
 
 absl::StatusOr<std::unique_ptr<EncoderPolicy>> NewPolicy(const Config& config) {
   ASSIGN_OR_RETURN(const models::DecoderConfig encoder, ReadTrainedEncoderConfig(config));
-  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  const AlgorithmConfig& algorithm = config.algorithm;
   if (const absl::Status fits = models::RequireEncoderMemory(encoder, /*training=*/true); !fits.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(fits.message(), " ([model], model.path)"));
   }
@@ -120,7 +119,7 @@ absl::Status CheckStates(const MemoryConfig& memory, const models::Tokenizer& to
 }
 
 // Operations that are not drawn from the policy, and are learned as if they were, bias the gradient.
-void WarnOfExploration(const Config& config, const AlgorithmRow& algorithm, std::vector<std::string>* warnings) {
+void WarnOfExploration(const Config& config, const AlgorithmConfig& algorithm, std::vector<std::string>* warnings) {
   if (algorithm.correction.mode != ImportanceMode::kNone) return;
   for (int stage = 1; stage <= kMemoryStages; ++stage) {
     if (!HasMemoryStage(config.memory, stage) || StageBehaviour(config.memory, stage) == MemoryBehaviour::kPolicy)
@@ -140,8 +139,7 @@ class PreparedMemory : public PreparedWorkload {
 
   Policy& policy() const override { return *policy_; }
   absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override {
-    ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(run.config.algorithm));
-    return std::make_unique<MemoryWorkload>(run, *policy_, tokenizer_, EarnsByTurn(run.config, algorithm));
+    return std::make_unique<MemoryWorkload>(run, *policy_, tokenizer_, EarnsByTurn(run.config));
   }
   absl::Status Export(FileSystem& files, const std::string& directory) const override {
     return ExportPolicy(config_, policy_->encoder(), policy_->parameters(),
@@ -167,7 +165,7 @@ absl::Status PrepareMemory(const Config& config, RunUse, RunParts* parts) {
   ASSIGN_OR_RETURN(std::unique_ptr<EncoderPolicy> policy, NewPolicy(config));
   ASSIGN_OR_RETURN(models::Tokenizer tokenizer, LoadTokenizer(config.model));
   RETURN_IF_ERROR(CheckStates(config.memory, tokenizer, policy->encoder(), &parts->warnings));
-  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  const AlgorithmConfig& algorithm = config.algorithm;
   WarnOfExploration(config, algorithm, &parts->warnings);
   RETURN_IF_ERROR(SetFirstPolicyWeights(config, *parts->pool, policy.get()));
   ASSIGN_OR_RETURN(std::vector<ExternalFile> files, DigestModelFiles(config.model));
@@ -180,7 +178,7 @@ absl::Status PrepareMemory(const Config& config, RunUse, RunParts* parts) {
 absl::StatusOr<FlatLayout> MakeMemoryLayout(const Config& config) {
   ASSIGN_OR_RETURN(const models::DecoderConfig encoder, ReadTrainedEncoderConfig(config));
   RETURN_IF_ERROR(models::ValidateDecoderConfig(encoder));
-  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  const AlgorithmConfig& algorithm = config.algorithm;
   return MakePolicyLayout(encoder, NeedsValues(algorithm));
 }
 

@@ -8,7 +8,6 @@
 #include "kernels/sums/sums.h"
 #include "models/morphogenesis/life_cycle/blueprints.h"
 #include "rl/algorithm/algorithm.h"
-#include "rl/config/algorithm_choice.h"
 #include "rl/workloads/morphogenesis/growth_features.h"
 #include "rl/workloads/morphogenesis/section/morphogenesis_section.h"
 
@@ -28,7 +27,7 @@ constexpr double kStoryRent = 0.01, kImageRent = 0.05;
 absl::StatusOr<GrowthRules> GrowthRules::Of(const Config& config) {
   const MorphogenesisConfig& growth = config.morphogenesis;
   ASSIGN_OR_RETURN(models::HostTask task, MakeHostTask(growth));
-  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  const AlgorithmConfig& algorithm = config.algorithm;
   const models::Topology topology = task.shape.topology;
   const LossRewardScale loss_scale = {.baseline_loss = task.baseline_loss,
                                       .target_loss = task.target_loss,

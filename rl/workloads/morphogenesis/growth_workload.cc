@@ -171,7 +171,7 @@ absl::StatusOr<StepRecord> GrowthWorkload::DecodeStep(const StepTables& step) co
   return ReadGrowthRecord(rules_, step);
 }
 
-void GrowthWorkload::AddMetrics(const AlgorithmRow&, const StepRecord& record, Metrics* metrics) const {
+void GrowthWorkload::AddMetrics(const AlgorithmConfig&, const StepRecord& record, Metrics* metrics) const {
   AddGrowthMetrics(rules_, record, metrics);
   if (!run_.config.morphogenesis.normalizes_entropy) return;
   for (auto& [name, value] : *metrics) name = name == "entropy" ? "normalized_entropy" : name;

@@ -9,7 +9,6 @@
 #include "models/olmoe/model_directory.h"
 #include "nlohmann/json.hpp"
 #include "rl/algorithm/algorithm.h"
-#include "rl/config/algorithm_choice.h"
 #include "rl/config/workload_traits.h"
 #include "rl/policy/categorical/categorical_policy.h"
 #include "rl/workloads/morphogenesis/growth_examples.h"
@@ -25,7 +24,7 @@ absl::StatusOr<CategoricalShape> ShapeOf(const Config& config) {
   const MorphogenesisConfig& growth = config.morphogenesis;
   ASSIGN_OR_RETURN(const GrowthRules rules, GrowthRules::Of(config));
   ASSIGN_OR_RETURN(ControllerWidths widths, ParseControllerWidths(growth));
-  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  const AlgorithmConfig& algorithm = config.algorithm;
   CategoricalShape shape;
   shape.features = NumGrowthFeatures(rules.actions.blueprints(), rules.has_telemetry);
   shape.actions = rules.actions.size();
@@ -71,8 +70,7 @@ class PreparedGrowth : public PreparedWorkload {
 
   Policy& policy() const override { return policy_; }
   absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override {
-    ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(run.config.algorithm));
-    return std::make_unique<GrowthWorkload>(run, policy_, rules_, examples_, EarnsByTurn(run.config, algorithm));
+    return std::make_unique<GrowthWorkload>(run, policy_, rules_, examples_, EarnsByTurn(run.config));
   }
 
   absl::Status Export(FileSystem& files, const std::string& directory) const override {
@@ -93,7 +91,7 @@ absl::Status PrepareGrowth(const Config& config, RunUse, RunParts* parts) {
   ASSIGN_OR_RETURN(GrowthExamples examples,
                    GrowthExamples::Load(config.morphogenesis, static_cast<uint64_t>(config.run.seed), PosixFileSystem(),
                                         &parts->external_files));
-  for (std::string& warning : MorphogenesisWarnings(config.morphogenesis, config.algorithm.num_iterations))
+  for (std::string& warning : MorphogenesisWarnings(config.morphogenesis, config.algorithm.update.num_iterations))
     parts->warnings.push_back(std::move(warning));
   // A host that cannot be is an error now, not in the first episode.
   RETURN_IF_ERROR(models::HostSession::Create(MakeSessionOptions(config.morphogenesis, rules), {}).status());

@@ -13,7 +13,6 @@
 #include "models/quiet_star/thinking_tokens.h"
 #include "models/quiet_star/thought_model.h"
 #include "rl/algorithm/algorithm.h"
-#include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
 #include "rl/config/quiet_star_check.h"
 #include "rl/config/workload_traits.h"
@@ -70,8 +69,7 @@ class PreparedQuietStar : public PreparedWorkload {
   Policy& policy() const override { return policy_; }
   absl::StatusOr<std::unique_ptr<Workload>> Start(const WorkloadRun& run) override {
     ASSIGN_OR_RETURN(ThoughtTexts texts, ThoughtTexts::Create(run.config, tokenizer_, thinker_.grown));
-    ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(run.config.algorithm));
-    return std::make_unique<QuietStarWorkload>(run, policy_, std::move(texts), EarnsByTurn(run.config, algorithm));
+    return std::make_unique<QuietStarWorkload>(run, policy_, std::move(texts), EarnsByTurn(run.config));
   }
   absl::Status Export(FileSystem& files, const std::string& directory) const override {
     return ExportThinker(config_, thinker_, policy_.parameters(), {tokenizer_.json(), tokenizer_.config_json()}, files,

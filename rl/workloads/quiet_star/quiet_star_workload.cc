@@ -221,7 +221,7 @@ absl::StatusOr<StepRecord> QuietStarWorkload::DecodeStep(const StepTables& step)
   return ReadThoughtRecord(texts_, step);
 }
 
-void QuietStarWorkload::AddMetrics(const AlgorithmRow& algorithm, const StepRecord& record, Metrics* metrics) const {
+void QuietStarWorkload::AddMetrics(const AlgorithmConfig& algorithm, const StepRecord& record, Metrics* metrics) const {
   AddThoughtMetrics(record, metrics);
   const double policy_loss = ValueOf(*metrics, "loss");
   AddTextLosses(run_.config.quiet_star, metrics);

@@ -12,7 +12,6 @@
 #include "models/olmoe/weights.h"
 #include "models/quiet_star/thinking_tokens.h"
 #include "rl/algorithm/algorithm.h"
-#include "rl/config/algorithm_choice.h"
 #include "rl/config/check.h"
 #include "rl/workloads/completions/model_files.h"
 #include "rl/workloads/quiet_star/section/quiet_star_section.h"
@@ -88,7 +87,7 @@ absl::StatusOr<Thinker> ReadThinker(const Config& config) {
   const QuietStarConfig& quiet_star = config.quiet_star;
   ASSIGN_OR_RETURN(models::DecoderConfig decoder, ReadDecoderConfig(config.model));
   if (config.lora.r > 0) decoder.lora = AdaptersOf(config.lora);
-  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  const AlgorithmConfig& algorithm = config.algorithm;
   Thinker thinker = {models::WithThinkingTokens(decoder), {}};
   models::ThoughtHeadsShape& heads = thinker.heads;
   heads.mixing = quiet_star.mixing == "attention" ? models::Mixing::kAttention : models::Mixing::kScalar;

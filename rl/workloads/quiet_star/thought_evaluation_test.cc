@@ -110,7 +110,7 @@ TEST(PaperMetricsTest, AreThirteenUnderTheirNames) {
                  {"thoughts/coherence", 7.0},
                  {"learning_rate", 8.0}};
   const size_t others = all.size();
-  AlgorithmRow algorithm;
+  AlgorithmConfig algorithm;
   algorithm.entropy = {.entropy_coef = 0.5, .decay = 0.5, .floor = 0.1};
   AddPaperMetrics(algorithm, TwoThoughts(), /*policy_loss=*/-1.0, &all);
   EXPECT_EQ(all.size() - others, 13u);

@@ -59,7 +59,7 @@ void AddThoughtMetrics(const StepRecord& record, Metrics* metrics) {
   metrics->emplace_back("thoughts/rewarded", Mean(rewarded));
 }
 
-void AddPaperMetrics(const AlgorithmRow& algorithm, const StepRecord& record, double policy_loss, Metrics* metrics) {
+void AddPaperMetrics(const AlgorithmConfig& algorithm, const StepRecord& record, double policy_loss, Metrics* metrics) {
   std::vector<double> advantages;
   for (const EpisodeRecord& episode : record.episode_N) advantages.push_back(episode.advantage);
   // The published coefficient is reported after its decay. One that adapts is a state, which is known here as it was.

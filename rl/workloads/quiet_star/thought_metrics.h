@@ -21,7 +21,7 @@ void AddTextLosses(const QuietStarConfig& config, Metrics* metrics);
 // Appends the thirteen metrics of the published trainer, under its names, each defined by one of *metrics or, where the
 // algorithm has none, 0. policy_loss: `loss` before AddTextLosses. Departure: the published trainer reports every tenth
 // episode.
-void AddPaperMetrics(const AlgorithmRow& algorithm, const StepRecord& record, double policy_loss, Metrics* metrics);
+void AddPaperMetrics(const AlgorithmConfig& algorithm, const StepRecord& record, double policy_loss, Metrics* metrics);
 
 // Returns a metric, 0 where there is none of that name.
 double ValueOf(const Metrics& metrics, absl::string_view name);

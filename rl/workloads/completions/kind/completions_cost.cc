@@ -2,7 +2,6 @@
 
 #include "core/status/status_macros.h"
 #include "models/decoder/parameters.h"
-#include "rl/config/algorithm_choice.h"
 #include "rl/config/workload_traits.h"
 #include "rl/workloads/completions/data_file.h"
 #include "rl/workloads/completions/kind/decoder_cost.h"
@@ -33,7 +32,7 @@ StepOperations EstimateOperations(const models::DecoderConfig& decoder, const Se
 
 double PassesOfStep(const Config& config, int64_t num_iterations) {
   const double iterations = static_cast<double>(num_iterations);
-  if (config.algorithm.minibatches_of != "decisions") return iterations;
+  if (config.algorithm.update.unit != MinibatchUnit::kDecision) return iterations;
   const double minibatches = static_cast<double>(MinibatchesOfIteration(config));
   double without = 1;  // the chance that a minibatch has none of a completion's tokens
   for (int64_t t = 0; t < config.rollout.max_completion_length; ++t) without *= 1 - 1 / minibatches;
@@ -46,7 +45,7 @@ absl::StatusOr<RunCost> EstimateCompletions(const Config& config, int64_t ranks,
   ASSIGN_OR_RETURN(const DataFile data, ReadDataFile(config, tokenizer));
   ASSIGN_OR_RETURN(const LongestTexts longest,
                    FindLongestTexts(config, data.problems, tokenizer, decoder.max_position_embeddings));
-  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  const AlgorithmConfig& algorithm = config.algorithm;
   const SequenceShape shape = {.prompts = static_cast<double>(config.rollout.prompts_per_step),
                                .generations = static_cast<double>(config.rollout.num_generations),
                                .prompt_tokens = static_cast<double>(longest.prompt),

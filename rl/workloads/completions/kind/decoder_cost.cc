@@ -95,7 +95,7 @@ int64_t CopiedFloats(const Config& config, const models::DecoderConfig& decoder,
 // The memory of models/fast_products. A reference has only one packing, or shares the frozen one.
 void AddFastProducts(const Config& config, const models::DecoderConfig& decoder, const models::DecoderLayout& layout,
                      MemoryEstimate* estimate) {
-  const bool has_reference = HasReference(config);
+  const bool has_reference = NeedsReference(config.algorithm);
   const int64_t copied = CopiedFloats(config, decoder, layout),
                 policy = CopiedFloats(config, decoder, models::PolicyPart(layout));
   estimate->items.push_back({std::string(kLibTorchItem), has_reference ? "4 M + 2 m" : "4 M",
@@ -196,16 +196,11 @@ void AddProgram(const Config& config, const models::DecoderLayout& layout, int64
 
 void AddCopies(const Config& config, const models::DecoderConfig& decoder, const models::DecoderLayout& layout,
                MemoryEstimate* estimate) {
-  if (HasReference(config)) AddReference(config, decoder, layout, estimate);
+  if (NeedsReference(config.algorithm)) AddReference(config, decoder, layout, estimate);
   if (config.evaluation.every > 0 && config.evaluation.keep_best) {
     estimate->items.push_back({"weights of the best evaluation", "4 W", kFloatBytes * layout.total});
   }
   if (config.run.reduction == Reduction::kFast) AddFastProducts(config, decoder, layout, estimate);
-}
-
-bool HasReference(const Config& config) {
-  return config.algorithm.beta > 0 || config.algorithm.kl.schedule != KlSchedule::kFixed ||
-         config.algorithm.baseline == "optimal" || config.algorithm.clip == "regression";
 }
 
 }  // namespace reprise::rl

@@ -46,10 +46,6 @@ void AddProgram(const Config& config, const models::DecoderLayout& layout, int64
 void AddCopies(const Config& config, const models::DecoderConfig& decoder, const models::DecoderLayout& layout,
                MemoryEstimate* estimate);
 
-// Returns whether the run has a reference model. The configuration's algorithm must have its own values
-// (FillAlgorithm).
-bool HasReference(const Config& config);
-
 }  // namespace reprise::rl
 
 #endif  // RL_WORKLOADS_COMPLETIONS_KIND_DECODER_COST_H_

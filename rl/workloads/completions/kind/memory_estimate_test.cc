@@ -51,7 +51,7 @@ TEST_F(MemoryEstimateTest, ARankPerShardHoldsOneGradientAndExchangesIt) {
 
 TEST_F(MemoryEstimateTest, AdaptersLeaveGradientsAndMomentsOfThemselvesAloneAndAReferenceSharesTheFrozenModel) {
   Config config;
-  config.algorithm.beta = 0.1;
+  SetBeta(0.1, &config.algorithm);
   models::DecoderConfig decoder = FromScratchDecoder(config.model);
   const LongestTexts longest = {.prompt = 5, .sft = 9};
   const MemoryEstimate whole = EstimateMemory(config, decoder, 1, 1, longest);
@@ -130,17 +130,17 @@ TEST_F(MemoryEstimateTest, EveryShardInProgressSumsATiedEmbeddingSeparately) {
 TEST_F(MemoryEstimateTest, AReferenceModelIsCountedWhereThereIsOne) {
   Config config;
   const int64_t without = EstimateRunMemory(config).total_bytes();
-  config.algorithm.beta = 0.1;
+  SetBeta(0.1, &config.algorithm);
   const MemoryEstimate with = EstimateRunMemory(config);
   EXPECT_EQ(with.total_bytes(), without + FindBytes(with, "reference model"));
-  config.algorithm.beta = 0;
+  SetBeta(0, &config.algorithm);
   config.algorithm.kl.schedule = KlSchedule::kLinear;
   EXPECT_EQ(EstimateRunMemory(config).total_bytes(), with.total_bytes());
 }
 
 TEST_F(MemoryEstimateTest, AValueNetworkNeedsAsMuchAsAnotherModelAndAHeadAlmostNothing) {
   Config config;
-  config.algorithm.beta = 0.1;
+  SetBeta(0.1, &config.algorithm);
   models::DecoderConfig decoder = FromScratchDecoder(config.model);
   const auto estimate = [&](models::ValueModel value_model) {
     decoder.value_model = value_model;

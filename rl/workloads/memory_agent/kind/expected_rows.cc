@@ -174,7 +174,7 @@ absl::Status AddEvaluation(const Reader& reader, int64_t ranks, ExpectedRows* ro
 
 }  // namespace
 
-absl::StatusOr<ExpectedRows> ExpectRows(const Config& config, const AlgorithmRow& algorithm,
+absl::StatusOr<ExpectedRows> ExpectRows(const Config& config, const AlgorithmConfig& algorithm,
                                         const models::Tokenizer& tokenizer, int64_t positions, int64_t ranks,
                                         int64_t parts) {
   const Reader reader = {config, tokenizer, positions};

@@ -27,7 +27,7 @@ struct ExpectedRows {
 
 // positions: what the encoder reads of a state. parts: into how many parts a step's groups are divided, each of which a
 // pass takes at once; a multiple of `ranks` where they are not logical shards. Errors: those of TokensOfState. Pure.
-absl::StatusOr<ExpectedRows> ExpectRows(const Config& config, const AlgorithmRow& algorithm,
+absl::StatusOr<ExpectedRows> ExpectRows(const Config& config, const AlgorithmConfig& algorithm,
                                         const models::Tokenizer& tokenizer, int64_t positions, int64_t ranks,
                                         int64_t parts);
 

@@ -7,7 +7,6 @@
 #include "core/status/status_macros.h"
 #include "models/decoder/activations.h"
 #include "rl/algorithm/token_advantages.h"
-#include "rl/config/algorithm_choice.h"
 #include "rl/workloads/completions/kind/decoder_cost.h"
 #include "rl/workloads/completions/kind/gradient_shares.h"
 #include "rl/workloads/completions/model_files.h"
@@ -16,10 +15,10 @@
 
 namespace reprise::rl {
 StepOperations EstimateEncoderOperations(const Config& config, const models::DecoderConfig& encoder,
-                                         const AlgorithmRow& algorithm, const ExpectedRows& rows) {
+                                         const AlgorithmConfig& algorithm, const ExpectedRows& rows) {
   const double layers = static_cast<double>(encoder.num_hidden_layers), layer = OperationsOfLayer(encoder);
   double scored = 0;  // passes over whole shards before the updates
-  if (HasReference(config)) ++scored;
+  if (NeedsReference(config.algorithm)) ++scored;
   if (algorithm.correction.mode != ImportanceMode::kNone) ++scored;
   if (NeedsValues(algorithm)) ++scored;
   double of_update = 1;  // forward passes of an update; those of the reference are kept from its scores
@@ -64,7 +63,7 @@ MemoryEstimate EstimateEncoderMemory(const Config& config, const models::Decoder
 absl::StatusOr<RunCost> EstimateMemoryAgent(const Config& config, int64_t ranks, int64_t threads) {
   ASSIGN_OR_RETURN(const models::DecoderConfig encoder, ReadTrainedEncoderConfig(config));
   ASSIGN_OR_RETURN(const models::Tokenizer tokenizer, LoadTokenizer(config.model));
-  ASSIGN_OR_RETURN(const AlgorithmRow algorithm, AlgorithmOf(config.algorithm));
+  const AlgorithmConfig& algorithm = config.algorithm;
   const int64_t parts = config.run.reduction == Reduction::kFast ? ranks * threads : config.run.logical_shards;
   ASSIGN_OR_RETURN(const ExpectedRows rows,
                    ExpectRows(config, algorithm, tokenizer, encoder.max_position_embeddings, ranks, parts));

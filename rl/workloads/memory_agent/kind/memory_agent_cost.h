@@ -19,7 +19,7 @@ namespace reprise::rl {
 // The products of the layers alone: the heads read one row for each state, and take less than a hundredth. `sampling`
 // is drawing, with the passes that count the experts' tokens. Pure.
 StepOperations EstimateEncoderOperations(const Config& config, const models::DecoderConfig& encoder,
-                                         const AlgorithmRow& algorithm, const ExpectedRows& rows);
+                                         const AlgorithmConfig& algorithm, const ExpectedRows& rows);
 
 // layout: of the policy. Pure.
 MemoryEstimate EstimateEncoderMemory(const Config& config, const models::DecoderConfig& encoder,

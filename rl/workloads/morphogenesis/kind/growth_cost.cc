@@ -63,7 +63,7 @@ StepOperations CountOperations(const Config& config, const models::HostTask& tas
   const double pass = 2.0 * static_cast<double>(controller.total);  // of the controller, over a decision
   StepOperations operations;
   operations.sampling = decisions * (train * (host.forward + host.backward) + validation * host.forward + pass);
-  operations.forward = decisions * pass * static_cast<double>(config.algorithm.num_iterations);
+  operations.forward = decisions * pass * static_cast<double>(config.algorithm.update.num_iterations);
   operations.backward = 2 * operations.forward;
   return operations;
 }

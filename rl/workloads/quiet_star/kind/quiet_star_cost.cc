@@ -45,9 +45,9 @@ StepOperations EstimateThoughtOperations(const Config& config, const models::Dec
   const double rows = static_cast<double>(models::ThoughtRowsOf(sizes)),
                sampled = static_cast<double>(sizes.texts * (sizes.text_tokens + sizes.thoughts() * sizes.max_length)),
                layers = static_cast<double>(decoder.num_hidden_layers), layer = OperationsOfLayer(decoder);
-  const double updates = static_cast<double>(std::max<int64_t>(1, config.algorithm.num_iterations));
+  const double updates = static_cast<double>(config.algorithm.update.num_iterations);
   double scored = 1;  // rewards
-  if (HasReference(config)) scored += 1 + updates;
+  if (NeedsReference(config.algorithm)) scored += 1 + updates;
   if (decoder.router_aux_loss_coef != 0) ++scored;
   StepOperations operations;
   operations.sampling = sampled * layers * layer;
@@ -76,8 +76,8 @@ MemoryEstimate EstimateThoughtMemory(const Config& config, const models::Decoder
       {"Q", "thoughts decoded at a time",
        slots == 0 ? of_rank.texts * of_rank.thoughts() : std::min(slots, of_rank.texts * of_rank.thoughts())}};
   estimate.symbols.insert(estimate.symbols.end(), own.begin(), own.end());
-  const int64_t activations = models::ThoughtPassBytes(decoder, of_shard, max_rows,
-                                                       config.execution.activation_checkpointing, HasReference(config));
+  const int64_t activations = models::ThoughtPassBytes(
+      decoder, of_shard, max_rows, config.execution.activation_checkpointing, NeedsReference(config.algorithm));
   // Rewards are computed text by text, and evaluations too, without gradients.
   const int64_t scoring = models::ThoughtPassBytes(decoder, MakeThoughtSizes(config, 1), max_rows, /*recompute=*/true,
                                                    /*has_reference=*/false);
@@ -91,7 +91,7 @@ MemoryEstimate EstimateThoughtMemory(const Config& config, const models::Decoder
   estimate.items.insert(estimate.items.end(), items.begin(), items.end());
   if (decoder.new_rows > 0) {
     const int64_t copies = models::PackedWeights::NewRowBytes(decoder, /*training=*/true) +
-                           (HasReference(config) ? models::PackedWeights::NewRowBytes(decoder, false) : 0);
+                           (NeedsReference(config.algorithm) ? models::PackedWeights::NewRowBytes(decoder, false) : 0);
     estimate.items.push_back({"embedding and lm-head with thinking tokens", "(copies)", copies});
   }
   AddProgram(config, layout, ranks, &estimate);
