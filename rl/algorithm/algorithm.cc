@@ -206,6 +206,7 @@ bool KlInReward(const AlgorithmConfig& algorithm) {
 }
 
 void SetKlInReward(bool in_reward, AlgorithmConfig* algorithm) {
+  if (in_reward == KlInReward(*algorithm) && algorithm->loss.loss_type != LossType::kRloo) return;
   const double beta = Beta(*algorithm);
   SetBeta(0.0, algorithm);
   algorithm->kl_in_reward = in_reward;

@@ -140,13 +140,13 @@ TEST(AlgorithmSectionTest, OptionsThatMayBeAbsentAreNone) {
   EXPECT_EQ(Loaded({"off_policy_mask_threshold=0"}).loss.off_policy_mask_threshold, 0);
   EXPECT_EQ(Loaded({"reward_clip_range=-5 2.5"}).advantage.reward_clip_range, config::Interval(-5, 2.5));
   EXPECT_THAT(Message({"reward_clip_range=3 1"}), HasSubstr("the lower one first"));
-  EXPECT_THAT(Message({"dual_clip=1"}), HasSubstr("expected more than 1, or \"none\""));
+  EXPECT_THAT(Message({"dual_clip=1"}), HasSubstr("expected more than 1, at most 1e30, or \"none\""));
 }
 
 TEST(AlgorithmSectionTest, WordsOfPairsSelectTheirMembers) {
   EXPECT_TRUE(Loaded({"value_steps=turns"}).advantage.value_of_turns);
   EXPECT_TRUE(Loaded({"reward_scaling=running"}).advantage.scales_by_running_deviation);
-  EXPECT_TRUE(Loaded({"baseline_scope=batch"}).advantage.baseline_over_batch);
+  EXPECT_TRUE(Loaded({"name=episode_rloo", "baseline_scope=batch"}).advantage.baseline_over_batch);
   EXPECT_TRUE(Loaded({"turn_rewards=turn"}).reward.by_turn);
   EXPECT_EQ(Loaded({"minibatches_of=decisions"}).update.unit, MinibatchUnit::kDecision);
   EXPECT_EQ(Loaded({"target_kl_of=iterations"}).update.target_kl_of, EarlyStop::kIteration);
@@ -154,8 +154,7 @@ TEST(AlgorithmSectionTest, WordsOfPairsSelectTheirMembers) {
   EXPECT_EQ(Loaded({"importance_correction=sequence_mask"}).correction.mode, ImportanceMode::kSequenceMask);
   EXPECT_EQ(Loaded({"aggregation=turn_mean"}).loss.aggregation, Aggregation::kTurnMean);
   EXPECT_EQ(Loaded({"clip=regression"}).loss.clip, Clip::kRegression);
-  EXPECT_EQ(Loaded({"importance_sampling_level=sequence_sum"}).loss.importance_sampling_level,
-            ImportanceLevel::kSequenceSum);
+  EXPECT_EQ(Loaded({"importance_sampling_level=sequence"}).loss.importance_sampling_level, ImportanceLevel::kSequence);
   EXPECT_EQ(Loaded({"multi_objective_aggregation=normalize_then_sum"}).advantage.multi_objective_aggregation,
             RewardAggregation::kNormalizeThenSum);
 }

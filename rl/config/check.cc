@@ -101,12 +101,12 @@ absl::Status CheckGroups(const Config& config) {
 absl::Status CheckMinibatches(const Config& config) {
   const UpdateOptions& update = config.algorithm.update;
   const bool by_size = update.mini_batch_size > 0;
-  if (by_size && algorithm.num_mini_batches > 1) {
+  if (by_size && update.num_mini_batches > 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "algorithm.mini_batch_size ", update.mini_batch_size, " and algorithm.num_mini_batches ",
         update.num_mini_batches, " are both set, and each decides how a step is split: remove one of them"));
   }
-  const int64_t value = by_size ? algorithm.mini_batch_size : update.num_mini_batches;
+  const int64_t value = by_size ? update.mini_batch_size : update.num_mini_batches;
   const int64_t dealt = MinibatchUnits(config);
   if (value <= dealt) return absl::OkStatus();
   constexpr absl::string_view kOfEpisodes =
@@ -285,6 +285,7 @@ absl::Status CheckConfig(const Config& config, int64_t ranks) {
   RETURN_IF_ERROR(CheckRanks(config.run, ranks));
   RETURN_IF_ERROR(EarlierEnds(config.run).status());
   RETURN_IF_ERROR(CheckSizes(config));
+  RETURN_IF_ERROR(CheckAlgorithm(config.algorithm));
   RETURN_IF_ERROR(CheckGroups(config));
   RETURN_IF_ERROR(CheckUpdates(config));
   RETURN_IF_ERROR(CheckEnvironment(config));

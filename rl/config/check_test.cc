@@ -306,7 +306,8 @@ TEST(CheckConfigTest, AProcessNeedsACommandAndAnEnvironmentOrReward) {
   config.algorithm.advantage.baseline = AlgorithmConfig().advantage.baseline;
   SelectPreset("a2po", &config.algorithm);
   EXPECT_EQ(ErrorOf(config).substr(0, 52), "algorithm.baseline optimal plays episodes that are n");
-  config.algorithm = {.name = "remax", .reward = "environment"};
+  config.algorithm = FindAlgorithm("remax").value();
+  config.algorithm.reward.functions = "environment";
   config.environment.name = "process";
   EXPECT_EQ(ErrorOf(config).substr(0, 51), "algorithm.baseline greedy plays episodes that are n");
   config.process.command = "";

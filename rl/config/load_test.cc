@@ -80,7 +80,7 @@ TEST(LoadConfigTest, HasEveryKeyThatScriptsSet) {
   expected.execution.activation_checkpointing = true;
   expected.artifact = {.digest_every = 2, .checkpoint_every = 5};
   EXPECT_EQ(resolved.config, expected);
-  EXPECT_EQ(resolved.origins.size(), overrides.size() + 12);
+  EXPECT_EQ(resolved.origins.size(), overrides.size() + PresetKeys().size() - 2);
 }
 
 TEST(LoadConfigTest, RejectsValuesOutOfRangeWithTheirPlace) {

@@ -15,8 +15,8 @@ namespace reprise::rl {
 // the order in which they are reported. InvalidArgument where [algorithm] is invalid. Pure.
 absl::StatusOr<std::vector<std::string>> UnreadKeys(const Config& config);
 
-// Returns the keys whose values differ from their defaults, or, where a default is the algorithm's own, from the value
-// that the row would give them; read or not, in the order of listing. Pure.
+// Returns the keys whose values differ from their defaults, or, in [algorithm], from what its preset and its other keys
+// make of them; read or not, in the order of listing. Pure.
 std::vector<std::string> ChosenKeys(const Config& config);
 
 // Returns InvalidArgument for the first key that only another workload reads. To be called before CheckConfig, whose

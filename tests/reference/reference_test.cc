@@ -307,6 +307,24 @@ std::vector<Choice> OfAdvantages() {
   };
 }
 
+std::vector<Choice> OfLossTypesAndDivergences() {
+  std::vector<Choice> choices;
+  for (const char* type : {"grpo", "bnpo", "dr_grpo", "cispo", "sapo", "luspo", "vespo", "rloo"}) {
+    choices.push_back({std::string("loss_type_") + type, "grpo",
+                       [type](Config& c) { rl::SetLossType(rl::ParseLossType(type).value(), &c.algorithm); }});
+  }
+  for (const std::string estimator : {"k1", "k2", "k3"}) {
+    for (const bool corrected : {true, false}) {
+      choices.push_back({"divergence_" + estimator + (corrected ? "_on" : "_off"), "gspo", [=](Config& c) {
+                           rl::SetEstimator(rl::ParseKlEstimator(estimator).value(), &c.algorithm),
+                               c.algorithm.loss.use_bias_correction_kl = corrected;
+                           rl::SetBeta(0.3, &c.algorithm);
+                         }});
+    }
+  }
+  return choices;
+}
+
 std::vector<Choice> OfTheLoss() {
   std::vector<Choice> choices = {
       {"sum", "grpo", CHOOSE(rl::SetAggregation(rl::Aggregation::kSum, &a))},
@@ -376,19 +394,8 @@ std::vector<Choice> OfTheLoss() {
       {"reference_that_follows", "grpo",
        CHOOSE(a.reference.sync = true; a.reference.sync_steps = 2; rl::SetBeta(0.3, &a); c.run.steps = 4)},
   };
-  for (const char* type : {"grpo", "bnpo", "dr_grpo", "cispo", "sapo", "luspo", "vespo", "rloo"}) {
-    choices.push_back({std::string("loss_type_") + type, "grpo",
-                       [type](Config& c) { rl::SetLossType(rl::ParseLossType(type).value(), &c.algorithm); }});
-  }
-  for (const std::string estimator : {"k1", "k2", "k3"}) {
-    for (const bool corrected : {true, false}) {
-      choices.push_back({"divergence_" + estimator + (corrected ? "_on" : "_off"), "gspo", [=](Config& c) {
-                           rl::SetEstimator(rl::ParseKlEstimator(estimator).value(), &c.algorithm),
-                               c.algorithm.loss.use_bias_correction_kl = corrected;
-                           rl::SetBeta(0.3, &c.algorithm);
-                         }});
-    }
-  }
+  const std::vector<Choice> others = OfLossTypesAndDivergences();
+  choices.insert(choices.end(), others.begin(), others.end());
   return choices;
 }
 

@@ -6,7 +6,7 @@
 namespace reprise::rl {
 
 // The bandit of [bandit]. It is prepared with a policy of initial weights, and exported without a value function, with
-// the policy's shape. InvalidArgument for a bandit.hidden that is no list of widths; errors of AlgorithmOf.
+// the policy's shape. InvalidArgument for a bandit.hidden that is no list of widths.
 extern const WorkloadKind kBandit;
 
 }  // namespace reprise::rl

@@ -28,7 +28,7 @@ inline constexpr int64_t kMostModelTaskBytes = int64_t{1} << 24;
 absl::StatusOr<models::DecoderConfig> ReadDecoderConfig(const ModelConfig& model);
 
 // Returns the same with the adapters and the value function that the run trains; the run's layout is made from it.
-// Errors of ReadDecoderConfig and of AlgorithmOf; InvalidArgument where the model cannot have these adapters.
+// Errors of ReadDecoderConfig; InvalidArgument where the model cannot have these adapters.
 absl::StatusOr<models::DecoderConfig> ReadTrainedDecoderConfig(const Config& config);
 
 // InvalidArgument for the first key of the shape in [model] that the user has set to another value than config.json of

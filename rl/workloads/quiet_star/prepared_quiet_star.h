@@ -14,7 +14,7 @@
 
 namespace reprise::rl {
 
-// Sets the parts' workload: a model that thinks. Errors of the model's files and of AlgorithmOf; InvalidArgument for
+// Sets the parts' workload: a model that thinks. Errors of the model's files; InvalidArgument for
 // texts that the tokenizer cannot encode or the model has no positions for, and for heads that the model cannot have.
 absl::Status PrepareQuietStar(const Config& config, RunUse use, RunParts* parts);
 

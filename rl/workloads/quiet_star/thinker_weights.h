@@ -26,7 +26,7 @@ struct Thinker {
   models::ThoughtHeadsShape heads;
 };
 
-// Returns that of a configuration. Errors of model.path and of AlgorithmOf; InvalidArgument for heads or adapters that
+// Returns that of a configuration. Errors of model.path; InvalidArgument for heads or adapters that
 // the model cannot have.
 absl::StatusOr<Thinker> ReadThinker(const Config& config);
 
