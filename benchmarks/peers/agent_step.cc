@@ -200,7 +200,7 @@ rl::Config MakeRunConfig(const std::string& model, int threads, int64_t steps) {
   config.rollout.num_generations = kSamples;
   config.algorithm = rl::FindAlgorithm("agemem").value();
   config.optimizer.learning_rate = 1e-5;  // the policy remains nearly uniform, so that all steps are alike
-  config.optimizer.schedule = "constant";
+  config.optimizer.schedule = rl::Schedule::kConstant;
   config.artifact.digest_every = 0;
   config.execution.threads = threads;
   return config;

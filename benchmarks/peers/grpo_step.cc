@@ -152,8 +152,8 @@ absl::Status Run(Communicator& comm, const std::string& model, int threads, int6
   config.rollout.max_completion_length = length;
   config.algorithm.reward.functions = "character_match";
   config.optimizer.learning_rate = 1e-4;
-  config.optimizer.schedule = "constant";
-  if (mode == "muon") config.optimizer.name = "muon_grokfast";
+  config.optimizer.schedule = rl::Schedule::kConstant;
+  if (mode == "muon") config.optimizer.name = rl::OptimizerName::kMuonGrokfast;
   config.artifact.digest_every = 0;
   config.execution.threads = threads;
   config.execution.overlap = mode != "apart";

@@ -38,9 +38,9 @@ bool DividesByDeviation(const Config& config) {
 bool HasSingletonGroups(const Config& config) {
   if (config.rollout.num_generations != 1 || ByStep(config.algorithm.advantage)) return false;
   if (ReadsScaleRewards(config) && config.algorithm.advantage.baseline == Baseline::kGroupMean) return true;
-  const bool can_be_one = config.rollout.prompts_per_step == 1 || config.environment.invalid_episodes == "drop" ||
-                          absl::StrContains(config.algorithm.reward.functions, "process") ||
-                          config.environment.name == "process";
+  const bool can_be_one =
+      config.rollout.prompts_per_step == 1 || config.environment.invalid_episodes == InvalidEpisodes::kDrop ||
+      absl::StrContains(config.algorithm.reward.functions, "process") || config.environment.name == "process";
   return Scales(config) && (config.algorithm.advantage.scale_rewards == ScaleRewards::kGroup || can_be_one);
 }
 

@@ -304,7 +304,7 @@ std::string WarningOfTopK(const RolloutConfig& rollout, int64_t vocab_size) {
                       " tokens, so that all of them are drawn from, as with 0");
 }
 
-bool HasBf16Weights(const ModelConfig& model) { return model.weights_dtype == "bf16"; }
+bool HasBf16Weights(const ModelConfig& model) { return model.weights_dtype == WeightsDtype::kBf16; }
 
 models::LoraConfig AdaptersOf(const LoraSection& lora) {
   models::LoraConfig adapters = {.r = lora.r, .alpha = lora.alpha, .dropout = lora.dropout};
@@ -329,10 +329,10 @@ models::DecoderConfig FromScratchDecoder(const ModelConfig& model) {
   decoder.max_position_embeddings = model.max_position_embeddings;
   decoder.rope_theta = model.rope_theta;
   decoder.rms_norm_eps = model.rms_norm_eps;
-  if (model.clip_qkv > 0) decoder.clip_qkv = model.clip_qkv;
+  decoder.clip_qkv = model.clip_qkv;
   decoder.norm_topk_prob = model.norm_topk_prob;
   decoder.tie_word_embeddings = model.tie_word_embeddings;
-  if (model.router_aux_loss_coef != -1) decoder.router_aux_loss_coef = model.router_aux_loss_coef;
+  if (model.router_aux_loss_coef) decoder.router_aux_loss_coef = *model.router_aux_loss_coef;
   decoder.initializer_range = model.initializer_range;
   decoder.bf16_weights = HasBf16Weights(model);
   return decoder;

@@ -177,7 +177,7 @@ TEST(CheckConfigTest, ABaselineOverTheStepNeedsTwoCompletionsPerStep) {
 TEST(CheckConfigTest, ActionsAreCheckedWhereTheyAreJson) {
   Config config;
   config.algorithm.reward.functions = "environment";
-  config.environment.invalid_episodes = "drop";
+  config.environment.invalid_episodes = InvalidEpisodes::kDrop;
   config.environment.name = "grid_navigation";
   EXPECT_OK(CheckConfig(config, 1));
   config.environment.min_action_tokens = 101;
@@ -240,7 +240,7 @@ TEST(CheckConfigTest, StepsThatEarnNothingAreNotComparedByTheirOwnRewards) {
   SelectPreset("agemem", &config.algorithm);
   config.run.workload = "memory_agent";
   EXPECT_OK(CheckConfig(config, 1));  // memory.reward composite
-  config.memory.reward = "agemem";
+  config.memory.reward = MemoryReward::kAgemem;
   EXPECT_THAT(ErrorOf(config), HasSubstr("but memory.reward agemem gives one reward at the end of an episode"));
 }
 

@@ -7,6 +7,7 @@
 // part of the run's identity.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/config/field_list.h"
@@ -23,6 +24,23 @@ namespace reprise::rl {
 // The order of sums: fixed, or what libraries choose, which no execution repeats.
 enum class Reduction { kExact, kFast };
 
+// The type in which matrices are read.
+enum class WeightsDtype { kFloat32, kBf16 };
+
+// The end of a long prompt that is cut off.
+enum class TruncationSide { kLeft, kRight };
+
+enum class OptimizerName { kAdamW, kMuonGrokfast };
+
+// The tensors to which weight decay applies (rl/gradient/parameter_units.h).
+enum class DecayedTensors { kAll, kMatrices, kValues };
+
+// Choices of MuonGrokfast (docs/optimizers.md): the factor of an orthogonal step of a matrix, the first value of the
+// mean of gradients, and which part of a gradient is amplified.
+enum class MuonScale { kAspect, kRms };
+enum class GrokfastStart { kGradient, kZero };
+enum class GrokfastBand { kSlow, kFast };
+
 struct RunConfig {
   int64_t seed = 1;
   int64_t steps = 100;
@@ -36,8 +54,8 @@ struct RunConfig {
 
 struct ModelConfig {
   std::string path = "";  // "": a model from scratch, of the shape below
-  std::string weights_dtype = "float32";
-  double router_aux_loss_coef = -1;  // -1: the checkpoint's own
+  WeightsDtype weights_dtype = WeightsDtype::kFloat32;
+  std::optional<double> router_aux_loss_coef = {};  // nullopt: the checkpoint's own
 
   int64_t vocab_size = 128;
   std::string words = "";  // "": none
@@ -54,7 +72,7 @@ struct ModelConfig {
   bool norm_topk_prob = false;
   bool tie_word_embeddings = false;
   double initializer_range = 0.02;
-  double clip_qkv = 0;  // 0: none
+  std::optional<double> clip_qkv = {};
 
   bool operator==(const ModelConfig&) const = default;
 };
@@ -95,7 +113,7 @@ struct RolloutConfig {
   int64_t top_k = 0;  // 0: off
   int64_t min_new_tokens = 0;
   int64_t max_prompt_length = 0;  // 0: no limit
-  std::string truncation_side = "left";
+  TruncationSide truncation_side = TruncationSide::kLeft;
   std::string stop = "";            // "": none
   std::string stop_token_ids = "";  // "": none
 
@@ -110,7 +128,7 @@ struct EvaluationConfig {
   std::string path = "";  // "": the task's own problems
   double held_out_share = 0;
   int64_t split_seed = 42;
-  double correct_reward = 0;  // 0: the task says what is correct (DefinesAccuracy)
+  std::optional<double> correct_reward = {};  // nullopt: the task says what is correct (DefinesAccuracy)
   std::string metric_for_best_model = "eval_greedy_reward";
   int64_t reward_window = 100;
   bool greater_is_better = true;
@@ -123,7 +141,7 @@ struct EvaluationConfig {
 };
 
 struct OptimizerConfig {
-  std::string name = "adamw";
+  OptimizerName name = OptimizerName::kAdamW;
   std::string preset = "";  // "": none; else LoadConfig has set the keys that it has values for
   double learning_rate = 1e-6;
   std::string learning_rate_factors = "";  // "": 1 for every tensor
@@ -132,24 +150,24 @@ struct OptimizerConfig {
   double epsilon = 1e-8;
   double weight_decay = 0;
   double max_grad_norm = 1.0;  // 0: no clipping
-  std::string schedule = "linear";
+  Schedule schedule = Schedule::kLinear;
   int64_t warmup_steps = 0;
   double warmup_ratio = 0;  // 0: warmup_steps applies
   double warmup_start = 0;
   WarmupForm warmup_form = WarmupForm::kFromZero;
   double min_lr_rate = 0;
-  std::string weight_decay_on = "all";
+  DecayedTensors weight_decay_on = DecayedTensors::kAll;
   // Of muon_grokfast.
   double fallback_learning_rate = 1e-3;
   bool muon = true;
   double momentum = 0.95;
   bool nesterov = true;
   int64_t ns_steps = 5;  // 0: exactly orthogonal
-  std::string muon_scale = "aspect";
+  MuonScale muon_scale = MuonScale::kAspect;
   double grokfast_alpha = 0.98;
   double grokfast_lambda = 2;
-  std::string grokfast_start = "gradient";
-  std::string grokfast_amplifies = "slow";
+  GrokfastStart grokfast_start = GrokfastStart::kGradient;
+  GrokfastBand grokfast_amplifies = GrokfastBand::kSlow;
   double qk_clip_threshold = 0;  // 0: never
 
   bool operator==(const OptimizerConfig&) const = default;

@@ -24,7 +24,7 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
 }  // namespace
 
 bool DefinesAccuracy(const Config& config) {
-  if (!Traits(config).has_completions || config.evaluation.correct_reward > 0 || !config.environment.name.empty())
+  if (!Traits(config).has_completions || config.evaluation.correct_reward || !config.environment.name.empty())
     return true;
   const absl::StatusOr<RewardChoice> rewards = ParseRewardChoice(config.algorithm.reward);
   if (!rewards.ok()) return true;  // CheckConfig refuses them

@@ -54,8 +54,9 @@ void Visit(FieldList& list, EvaluationConfig& evaluation, const Conditions& when
       .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_texts))
       .ReadIf(when(ChoosesHeldOut), "evaluation.held_out_share above 0, or evaluation.path");
   list.Double(
-          "correct_reward", evaluation.correct_reward, {.low = 0, .high = config::kMostFloat},
-          "An answer is correct where its reward is at least this; 0 = where the task says so: the answer is matched "
+          "correct_reward", evaluation.correct_reward, {.low = config::kLeastFloat, .high = config::kMostFloat},
+          "An answer is correct where its reward is at least this; none = where the task says so: the answer is "
+          "matched "
           "exactly, or the environment's rewards sum to 1. With algorithm.reward process alone nothing says so, and "
           "there are no accuracies.")
       .OnlyFor(when.WorkloadWith(&WorkloadTraits::has_completions));

@@ -34,7 +34,7 @@ int64_t EndOfPart(const RunConfig& run, int64_t step) {
 }
 
 bool DependsOnEnd(const Config& config) {
-  return config.optimizer.schedule != "constant" || config.optimizer.warmup_ratio > 0 ||
+  return config.optimizer.schedule != Schedule::kConstant || config.optimizer.warmup_ratio > 0 ||
          config.algorithm.kl.schedule == KlSchedule::kLinear;
 }
 

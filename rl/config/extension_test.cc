@@ -38,13 +38,13 @@ TEST(ExtensionTest, RejectsEveryOtherSpelling) {
 TEST(ExtensionTest, ARunRecordsItsEndsWhereTheLearningRateDependsOnThem) {
   Config config;
   config.run.steps = 10;
-  config.optimizer.schedule = "linear";
+  config.optimizer.schedule = Schedule::kLinear;
   config = Extend(config, 20).value();
   config = Extend(config, 25).value();
   EXPECT_EQ(config.run.steps, 25);
   EXPECT_EQ(config.run.extended_at, "10 20");
   config.run.extended_at = "";
-  config.optimizer.schedule = "constant";
+  config.optimizer.schedule = Schedule::kConstant;
   config = Extend(config, 40).value();
   EXPECT_THAT(config.run.extended_at, IsEmpty());
   config.optimizer.warmup_ratio = 0.1;  // a share of run.steps
@@ -55,7 +55,7 @@ TEST(ExtensionTest, ARunRecordsItsEndsWhereTheLearningRateDependsOnThem) {
 TEST(ExtensionTest, ARunRemembersItsEndsWhereTheWeightOfTheDivergenceDependsOnThem) {
   Config config;
   config.run.steps = 10;
-  config.optimizer.schedule = "constant";
+  config.optimizer.schedule = Schedule::kConstant;
   for (const KlSchedule schedule : {KlSchedule::kFixed, KlSchedule::kProportional, KlSchedule::kBanded}) {
     config.algorithm.kl.schedule = schedule;
     EXPECT_THAT(Extend(config, 20).value().run.extended_at, IsEmpty()) << static_cast<int>(schedule);

@@ -196,7 +196,7 @@ TEST(PresetTest, GivesTheKeysThatAreNotSet) {
       const ResolvedConfig resolved,
       LoadConfig("[optimizer]\npreset = \"phase_3_v1\"\ngrokfast_lambda = 2\n", "c.toml", {"optimizer.momentum=0.9"}));
   Config expected;
-  expected.optimizer = {.name = "muon_grokfast", .preset = "phase_3_v1", .learning_rate = 5e-4};
+  expected.optimizer = {.name = OptimizerName::kMuonGrokfast, .preset = "phase_3_v1", .learning_rate = 5e-4};
   expected.optimizer.momentum = 0.9, expected.optimizer.ns_steps = 3, expected.optimizer.grokfast_alpha = 0.95;
   expected.optimizer.grokfast_lambda = 2, expected.optimizer.qk_clip_threshold = 25;
   EXPECT_EQ(resolved.config.optimizer, expected.optimizer);
@@ -221,7 +221,7 @@ TEST(PresetTest, EachHasTheValuesOfItsPhase) {
         const ResolvedConfig resolved,
         LoadConfig("", "c.toml", std::vector<std::string>{std::string("optimizer.preset=") + phase.name}));
     const OptimizerConfig& optimizer = resolved.config.optimizer;
-    EXPECT_EQ(optimizer.name, "muon_grokfast");
+    EXPECT_EQ(optimizer.name, OptimizerName::kMuonGrokfast);
     EXPECT_EQ(optimizer.learning_rate, phase.learning_rate) << phase.name;
     EXPECT_EQ(optimizer.grokfast_lambda, phase.lambda) << phase.name;
     EXPECT_EQ(optimizer.qk_clip_threshold, phase.threshold) << phase.name;

@@ -18,7 +18,7 @@ absl::Status CheckRewards(const Config& config) {
         "quiet_star.reward non_myopic compares the thoughts of a position with each other, but "
         "rollout.num_generations 1 gives it a single one: set it to 2 or more, or quiet_star.reward to graded");
   }
-  if (quiet_star.reward == ThoughtReward::kNonMyopic && quiet_star.mixing == "attention") {
+  if (quiet_star.reward == ThoughtReward::kNonMyopic && quiet_star.mixing == ThoughtMixing::kAttention) {
     return Reject(
         "quiet_star.mixing attention mixes the thoughts of a position together, so that quiet_star.reward non_myopic, "
         "which compares them with each other, would always be 0: set it to graded or binary");
@@ -46,7 +46,7 @@ absl::Status CheckBaseline(const QuietStarConfig& quiet_star, const AdvantageOpt
                                " compares whole episodes, but thoughts are rewarded one by one: choose step_none, "
                                "step_group_mean or value"));
   }
-  if (quiet_star.mixing == "attention" && ComparesSamples(advantage.baseline)) {
+  if (quiet_star.mixing == ThoughtMixing::kAttention && ComparesSamples(advantage.baseline)) {
     return Reject(absl::StrCat(
         "quiet_star.mixing attention mixes the thoughts of a position together, so that they have the same reward, and "
         "algorithm.baseline ",

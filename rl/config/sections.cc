@@ -33,7 +33,7 @@ bool RaisesLearningRate(const Config& config) {
   return config.optimizer.warmup_steps > 0 || config.optimizer.warmup_ratio > 0;
 }
 
-bool IsMuonGrokfast(const Config& config) { return config.optimizer.name == "muon_grokfast"; }
+bool IsMuonGrokfast(const Config& config) { return config.optimizer.name == OptimizerName::kMuonGrokfast; }
 
 bool Orthogonalizes(const Config& config) { return IsMuonGrokfast(config) && config.optimizer.muon; }
 
@@ -45,7 +45,8 @@ bool FiltersGradients(const Config& config) { return IsMuonGrokfast(config) && c
 // Decays() in rl/gradient/parameter_units.cc knows the value functions of the other workloads by their names.
 bool ChoosesDecay(const Config& config) {
   const bool decays_values = NeedsValues(config.algorithm) && Traits(config).decays_only_values;
-  return config.optimizer.weight_decay > 0 && (config.optimizer.weight_decay_on != "values" || decays_values);
+  return config.optimizer.weight_decay > 0 &&
+         (config.optimizer.weight_decay_on != DecayedTensors::kValues || decays_values);
 }
 
 constexpr absl::string_view kFromScratch = "a model from scratch, without model.path, whose config.json says it";
@@ -121,8 +122,7 @@ void VisitShape(FieldList& list, ModelConfig& model, const Conditions& when) {
       .ReadIf(when(SamplesTokens), "a run.workload that samples tokens: an encoder has no output layer");
   list.Double("initializer_range", model.initializer_range, {.low = 1e-6, .high = 1000},
               "Standard deviation of the initial weights.");
-  list.Double("clip_qkv", model.clip_qkv, kPositiveOrZero,
-              "Queries, keys and values are clamped to plus and minus this; 0 = not clamped.");
+  list.Double("clip_qkv", model.clip_qkv, kPositive, "Queries, keys and values are clamped to plus and minus this.");
 }
 
 void Visit(FieldList& list, ModelConfig& model, const Conditions& when) {
@@ -133,9 +133,8 @@ void Visit(FieldList& list, ModelConfig& model, const Conditions& when) {
   list.Name("weights_dtype", model.weights_dtype, {"float32", "bf16"},
             "Type in which sampling and training read the matrices: bf16 rounds them (not the routers') after every "
             "update of the optimizer's float copies; half the memory to read, but different bits.");
-  list.Double("router_aux_loss_coef", model.router_aux_loss_coef,
-              {.low = 0, .high = 1e6, .without_high = true, .or_exactly = -1},
-              "Weight of the router's load-balancing loss; -1 = the checkpoint's value, 0.01 from scratch.");
+  list.Double("router_aux_loss_coef", model.router_aux_loss_coef, {.low = 0, .high = 1e6, .without_high = true},
+              "Weight of the router's load-balancing loss; none = the checkpoint's value, 0.01 from scratch.");
   list.WhereRead(when(IsFromScratch), kFromScratch, [&] { VisitShape(list, model, when); });
 }
 
@@ -317,7 +316,7 @@ void Visit(FieldList& list, OptimizerConfig& optimizer, const Conditions& when) 
       .ReadIf(when(RaisesLearningRate), "optimizer.warmup_steps or warmup_ratio above 0");
   list.Double("min_lr_rate", optimizer.min_lr_rate, {.low = 0, .high = 1},
               "Share of the learning rate at which a falling schedule ends, instead of 0.")
-      .ReadIf(when([](const Config& config) { return config.optimizer.schedule != "constant"; }),
+      .ReadIf(when([](const Config& config) { return config.optimizer.schedule != Schedule::kConstant; }),
               "optimizer.schedule linear or cosine");
   list.Name("weight_decay_on", optimizer.weight_decay_on, {"all", "matrices", "values"},
             "What weight_decay applies to: every weight, all except the weights of norms and biases, or only those of "

@@ -39,9 +39,10 @@ TEST(UnreadKeysTest, KeysOfFactsNeedFactsAndTheBonusNeedsNotes) {
   };
   EXPECT_THAT(message([](MemoryConfig& m) { m.store_size = 2; }), HasSubstr("it needs memory.task facts"));
   EXPECT_THAT(message([](MemoryConfig& m) { m.answer_reward = 2; }), HasSubstr("memory.task facts and memory.reward"));
-  EXPECT_THAT(message([](MemoryConfig& m) { m.task = "facts", m.recall_bonus = 0.2; }),
+  EXPECT_THAT(message([](MemoryConfig& m) { m.task = MemoryTaskKind::kFacts, m.recall_bonus = 0.2; }),
               HasSubstr("it needs memory.task notes"));
-  EXPECT_EQ(message([](MemoryConfig& m) { m.task = "facts", m.store_size = 2, m.answer_reward = 2; }), "");
+  EXPECT_EQ(message([](MemoryConfig& m) { m.task = MemoryTaskKind::kFacts, m.store_size = 2, m.answer_reward = 2; }),
+            "");
 }
 
 TEST(UnreadKeysTest, RejectsRewardsThatAllHaveWeightZero) {
@@ -53,8 +54,8 @@ TEST(UnreadKeysTest, RejectsKeysThatDecideNothingInThisRun) {
   EXPECT_EQ(ErrorMessage([](Config& c) { c.artifact.keep_checkpoints = 2; }),
             "artifact.keep_checkpoints is set, but nothing would read it: it needs artifact.checkpoint_every above 0, "
             "or run.extended_at; or remove it");
-  for (const auto& set : {+[](Config& c) { c.environment.action_mask = "action"; },
-                          +[](Config& c) { c.environment.invalid_episodes = "drop"; }}) {
+  for (const auto& set : {+[](Config& c) { c.environment.action_mask = LearnedTokens::kAction; },
+                          +[](Config& c) { c.environment.invalid_episodes = InvalidEpisodes::kDrop; }}) {
     EXPECT_THAT(ErrorMessage(set), HasSubstr("it needs environment.name grid_navigation; or remove it"));
   }
   EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.preset = "phase_1"; }),
@@ -121,7 +122,8 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
               }),
               HasSubstr("algorithm.lone_sample_keeps_reward is set"));
   EXPECT_THAT(ErrorMessage([](Config& c) {
-                c.run.workload = "memory_agent", c.memory.stage2_steps = 0, c.memory.stage2_behaviour = "guided";
+                c.run.workload = "memory_agent", c.memory.stage2_steps = 0,
+                c.memory.stage2_behaviour = MemoryBehaviour::kGuided;
               }),
               HasSubstr("needs memory.stage2_steps above 0"));
   EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.optimal.beta1 = 1; }),
@@ -142,9 +144,10 @@ TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
               HasSubstr("algorithm.importance_sampling_level is set"));
   EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.warmup_start = 0.5; }),
               HasSubstr("needs optimizer.warmup_steps or"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.schedule = "constant", c.optimizer.min_lr_rate = 0.5; }),
-              HasSubstr("needs optimizer.schedule linear or cosine"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.weight_decay_on = "matrices"; }),
+  EXPECT_THAT(
+      ErrorMessage([](Config& c) { c.optimizer.schedule = Schedule::kConstant, c.optimizer.min_lr_rate = 0.5; }),
+      HasSubstr("needs optimizer.schedule linear or cosine"));
+  EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.weight_decay_on = DecayedTensors::kMatrices; }),
               HasSubstr("needs optimizer.weight_decay above 0"));
   EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.warmup_steps = 5, c.optimizer.warmup_ratio = 0.1; }),
               HasSubstr("optimizer.warmup_steps is set, but nothing would read it: it needs optimizer.warmup_ratio 0"));
@@ -201,7 +204,8 @@ TEST(UnreadKeysTest, RejectsKeysOfSftsAndThoughtsWhoseConditionFails) {
                 HasSubstr("but nothing would read it"));
   }
   EXPECT_EQ(ErrorMessage([](Config& c) {
-              c.run.workload = "quiet_star", c.quiet_star.positions = "difficult", c.quiet_star.injection_interval = 5;
+              c.run.workload = "quiet_star", c.quiet_star.positions = ThoughtPositions::kDifficult,
+              c.quiet_star.injection_interval = 5;
               c.rollout.top_p = 0.9, c.execution.decode_slots = 4;
             }),
             "");
@@ -219,7 +223,8 @@ TEST(UnreadKeysTest, RejectsKeysWhoseSectionHasNoReader) {
   expect_refused([](Config& c) { c.data.task = "addition", c.data.alphabet_size = 4; }, kDrawn);
   expect_refused([](Config& c) { c.sft.prompts_per_step = 4; }, "needs sft.steps above 0");
   expect_refused([](Config& c) { c.sft.learning_rate = 4; }, "needs sft.steps above 0");
-  expect_refused([](Config& c) { c.rollout.truncation_side = "right"; }, "needs rollout.max_prompt_length above 0");
+  expect_refused([](Config& c) { c.rollout.truncation_side = TruncationSide::kRight; },
+                 "needs rollout.max_prompt_length above 0");
   expect_refused([](Config& c) { c.evaluation.keep_best = false; }, "needs evaluation.every above 0");
   expect_refused([](Config& c) { c.evaluation.metric_for_best_model = "eval_reward"; }, "needs evaluation.every");
   expect_refused(
@@ -233,7 +238,7 @@ TEST(UnreadKeysTest, AcceptsKeysWhoseSectionHasAReader) {
   expect_read([](Config& c) { c.data.task = "sort", c.data.alphabet_size = 4, c.data.max_length = 7; });
   expect_read([](Config& c) { c.environment.name = "process", c.data.min_length = 2; });
   expect_read([](Config& c) { c.sft.steps = 1, c.sft.prompts_per_step = 4, c.sft.learning_rate = 1; });
-  expect_read([](Config& c) { c.rollout.max_prompt_length = 9, c.rollout.truncation_side = "right"; });
+  expect_read([](Config& c) { c.rollout.max_prompt_length = 9, c.rollout.truncation_side = TruncationSide::kRight; });
   expect_read([](Config& c) { c.evaluation.num_prompts = 9, c.evaluation.held_out_share = 0.5; });  // verb evaluate
   expect_read([](Config& c) { c.evaluation.every = 2, c.evaluation.greater_is_better = false; });
   expect_read([](Config& c) {

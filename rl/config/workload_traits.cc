@@ -68,7 +68,7 @@ constexpr WorkloadTraits kWorkloads[] = {
      .has_language_model = true,
      .holds_out = Never,
      .most_decisions = [](const Config& config) { return LengthsOfLastStage(config.memory).most; },
-     .rewards_turns = [](const Config& config) { return config.memory.reward == "composite"; },
+     .rewards_turns = [](const Config& config) { return config.memory.reward == MemoryReward::kComposite; },
      .turn_rewards = "memory.reward composite",
      .final_reward = "memory.reward agemem",
      .score_names = [](const Config& config) { return MemoryScoreNames(config.evaluation.num_generations); },

@@ -26,8 +26,9 @@ absl::StatusOr<std::unique_ptr<Environment>> MakeEnvironment(const Config& confi
   } else if (environment.name == "countdown") {
     made = std::make_unique<Countdown>(environment.numbers, environment.largest);
   } else if (environment.name == "grid_navigation") {
-    made = std::make_unique<GridNavigation>(environment.kinds, environment.max_turns,
-                                            environment.observation == "features" ? environment.feature_bins : 0);
+    made = std::make_unique<GridNavigation>(
+        environment.kinds, environment.max_turns,
+        environment.observation == ObservationForm::kFeatures ? environment.feature_bins : 0);
   } else if (environment.name == kProcess) {
     made = std::make_unique<ProcessEnvironment>(std::move(process));
   } else {

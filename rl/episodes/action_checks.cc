@@ -27,8 +27,8 @@ ActionCheck CheckAction(absl::Span<const std::string> text_T, const ActionCheckO
 }  // namespace
 
 ActionCheckOptions MakeActionCheckOptions(const EnvironmentConfig& config) {
-  return {.masks_reasoning = config.action_mask == "action",
-          .drops_invalid = config.invalid_episodes == "drop",
+  return {.masks_reasoning = config.action_mask == LearnedTokens::kAction,
+          .drops_invalid = config.invalid_episodes == InvalidEpisodes::kDrop,
           .range = {config.min_action_tokens, config.max_action_tokens},
           .choices = config.kinds};
 }

@@ -9,7 +9,7 @@ namespace reprise::rl {
 void CutPrompt(const RolloutConfig& rollout, std::vector<int32_t>* tokens) {
   const int64_t beyond = static_cast<int64_t>(tokens->size()) - rollout.max_prompt_length;
   if (rollout.max_prompt_length == 0 || beyond <= 0) return;
-  const auto first = rollout.truncation_side == "left" ? tokens->begin() : tokens->end() - beyond;
+  const auto first = rollout.truncation_side == TruncationSide::kLeft ? tokens->begin() : tokens->end() - beyond;
   tokens->erase(first, first + beyond);
 }
 

@@ -140,7 +140,7 @@ TEST(TaskBatchTest, LongPromptsAreTruncatedOnTheConfiguredSide) {
   config.rollout.max_prompt_length = 4;
   EXPECT_EQ(tokens_of("abcdef"), "cdef");
   EXPECT_EQ(tokens_of("ab"), "ab");
-  config.rollout.truncation_side = "right";
+  config.rollout.truncation_side = TruncationSide::kRight;
   EXPECT_EQ(tokens_of("abcdef"), "abcd");
 }
 

@@ -73,7 +73,7 @@ TEST(HeldOutTasksTest, AreTruncatedAsInTraining) {
   ASSERT_OK_AND_ASSIGN(const auto left, HeldOutTasks(config, file, Ascii(), 72));  // 74 tokens would not fit
   EXPECT_EQ(CompletionOf(left[0]).tokens, *Ascii().Encode("12345678"));
   EXPECT_EQ(CompletionOf(left[0]).text, file[0].prompt);
-  config.rollout.truncation_side = "right";
+  config.rollout.truncation_side = TruncationSide::kRight;
   ASSERT_OK_AND_ASSIGN(const auto right, HeldOutTasks(config, file, Ascii(), 72));
   EXPECT_EQ(CompletionOf(right[0]).tokens, *Ascii().Encode("11111111"));
 }

@@ -59,10 +59,10 @@ std::vector<Digest> TensorDigests(const std::vector<ParameterUnit>& units, const
   return digests;
 }
 
-bool Decays(const ParameterSpec& spec, absl::string_view weight_decay_on) {
+bool Decays(const ParameterSpec& spec, DecayedTensors weight_decay_on) {
   if (spec.kind == ParameterKind::kStatistic) return false;
-  if (weight_decay_on == "matrices") return spec.kind != ParameterKind::kVector;
-  if (weight_decay_on == "all") return true;
+  if (weight_decay_on == DecayedTensors::kMatrices) return spec.kind != ParameterKind::kVector;
+  if (weight_decay_on == DecayedTensors::kAll) return true;
   return absl::StartsWith(spec.name, "value_model.") || absl::StartsWith(spec.name, "v_head.");
 }
 

@@ -13,6 +13,7 @@
 #include "core/comm/exchange/ownership.h"
 #include "core/digest/sha256.h"
 #include "core/tensor/flat_layout.h"
+#include "rl/config/config.h"
 
 namespace reprise::rl {
 
@@ -38,7 +39,7 @@ std::vector<Digest> TensorDigests(const std::vector<ParameterUnit>& units, const
 // Returns whether the weight decay of an optimizer with this weight_decay_on (OptimizerConfig) applies to a tensor:
 // "all": to every one, "matrices": not to vectors, "values": only to those of a value function, "value_model." and
 // "v_head." by their names. Statistics never decay.
-bool Decays(const ParameterSpec& spec, absl::string_view weight_decay_on);
+bool Decays(const ParameterSpec& spec, DecayedTensors weight_decay_on);
 
 }  // namespace reprise::rl
 

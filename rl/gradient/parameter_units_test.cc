@@ -52,12 +52,12 @@ TEST(DecaysTest, ByKindAndNameAndNeverForStatistics) {
                       bias = spec("value_model.0.bias", ParameterKind::kVector),
                       head = spec("v_head.summary.weight", ParameterKind::kHead),
                       mean = spec("value_model.mean", ParameterKind::kStatistic);
-  const auto decaying = [&](absl::string_view on) {
+  const auto decaying = [&](DecayedTensors on) {
     return std::vector<bool>{Decays(matrix, on), Decays(bias, on), Decays(head, on), Decays(mean, on)};
   };
-  EXPECT_EQ(decaying("all"), (std::vector<bool>{true, true, true, false}));
-  EXPECT_EQ(decaying("matrices"), (std::vector<bool>{true, false, true, false}));
-  EXPECT_EQ(decaying("values"), (std::vector<bool>{false, true, true, false}));
+  EXPECT_EQ(decaying(DecayedTensors::kAll), (std::vector<bool>{true, true, true, false}));
+  EXPECT_EQ(decaying(DecayedTensors::kMatrices), (std::vector<bool>{true, false, true, false}));
+  EXPECT_EQ(decaying(DecayedTensors::kValues), (std::vector<bool>{false, true, true, false}));
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ namespace {
 // Kimi's factor gives a matrix's update the root mean square that AdamW's typically has (arXiv 2502.16982).
 double UpdateScale(const OptimizerConfig& config, int64_t rows, int64_t width) {
   const double r = static_cast<double>(rows), c = static_cast<double>(width);
-  return config.muon_scale == "rms" ? 0.2 * kernels::Sqrt(std::max(r, c)) : kernels::Sqrt(std::max(1.0, r / c));
+  return config.muon_scale == MuonScale::kRms ? 0.2 * kernels::Sqrt(std::max(r, c))
+                                              : kernels::Sqrt(std::max(1.0, r / c));
 }
 
 }  // namespace
@@ -46,9 +47,9 @@ void ShardedMuonGrokfast::Reset(const FlatLayout& layout, const std::vector<Para
 }
 
 bool ShardedMuonGrokfast::Update(const OptimizerStep& step, FlatRange range) {
-  const kernels::GrokfastFilter filter =
-      kernels::MakeGrokfastFilter(config_.grokfast_alpha, config_.grokfast_lambda, config_.grokfast_start == "gradient",
-                                  config_.grokfast_amplifies == "fast", step.number, step.gradient_scale);
+  const kernels::GrokfastFilter filter = kernels::MakeGrokfastFilter(
+      config_.grokfast_alpha, config_.grokfast_lambda, config_.grokfast_start == GrokfastStart::kGradient,
+      config_.grokfast_amplifies == GrokfastBand::kFast, step.number, step.gradient_scale);
   const auto starts_before = [](const Unit& unit, int64_t at) { return unit.offset < at; };
   auto unit = std::lower_bound(units_.begin(), units_.end(), range.offset, starts_before);
   bool is_sound = true;

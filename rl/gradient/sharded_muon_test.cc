@@ -31,7 +31,7 @@ FlatLayout TestLayout() {
 
 OptimizerConfig TestConfig() {
   OptimizerConfig config;
-  config.name = "muon_grokfast";
+  config.name = OptimizerName::kMuonGrokfast;
   config.learning_rate = kMuonRate;
   config.fallback_learning_rate = kFallbackRate;
   config.weight_decay = kDecay;
@@ -125,15 +125,16 @@ struct ReferenceState {
 // None of the tensors belongs to a value function, so that weight_decay_on "values" leaves all of them.
 void ReferenceStep(const OptimizerConfig& config, const ParameterSpec& spec, const Doubles& gradient, int64_t t,
                    double rate, ReferenceState* s) {
-  const bool is_matrix = spec.kind == ParameterKind::kMatrix, starts = t == 1 && config.grokfast_start == "gradient";
-  const bool decays =
-      config.weight_decay_on == "all" || (config.weight_decay_on == "matrices" && spec.kind != ParameterKind::kVector);
+  const bool is_matrix = spec.kind == ParameterKind::kMatrix,
+             starts = t == 1 && config.grokfast_start == GrokfastStart::kGradient;
+  const bool decays = config.weight_decay_on == DecayedTensors::kAll ||
+                      (config.weight_decay_on == DecayedTensors::kMatrices && spec.kind != ParameterKind::kVector);
   const double weight_decay = decays ? kDecay : 0;
   Doubles filtered(gradient.size());
   for (size_t i = 0; i < gradient.size(); ++i) {
     const double g = kClip * gradient[i];
     s->mean[i] = starts ? g : 0.98 * s->mean[i] + 0.02 * g;
-    filtered[i] = g + 2 * (config.grokfast_amplifies == "fast" ? g - s->mean[i] : s->mean[i]);
+    filtered[i] = g + 2 * (config.grokfast_amplifies == GrokfastBand::kFast ? g - s->mean[i] : s->mean[i]);
   }
   if (is_matrix) {
     const int64_t rows = spec.shape.front(), width = spec.size / rows;
@@ -196,10 +197,10 @@ TEST(MuonGrokfastTest, EveryOptionFollowsTheReferenceInDouble) {
     ExpectReference(config);
   };
   with([](OptimizerConfig& c) { c.nesterov = false; });
-  with([](OptimizerConfig& c) { c.grokfast_start = "zero"; });
-  with([](OptimizerConfig& c) { c.grokfast_amplifies = "fast"; });
-  with([](OptimizerConfig& c) { c.weight_decay_on = "matrices"; });
-  with([](OptimizerConfig& c) { c.weight_decay_on = "values"; });
+  with([](OptimizerConfig& c) { c.grokfast_start = GrokfastStart::kZero; });
+  with([](OptimizerConfig& c) { c.grokfast_amplifies = GrokfastBand::kFast; });
+  with([](OptimizerConfig& c) { c.weight_decay_on = DecayedTensors::kMatrices; });
+  with([](OptimizerConfig& c) { c.weight_decay_on = DecayedTensors::kValues; });
 }
 
 TEST(MuonGrokfastTest, AZeroGradientMovesNothing) {
@@ -218,7 +219,7 @@ TEST(MuonGrokfastTest, WithZeroIterationsAnUpdateIsExactlyOrthogonal) {
   OptimizerConfig config = TestConfig();
   config.weight_decay = 0;
   config.ns_steps = 0;
-  config.muon_scale = "rms";
+  config.muon_scale = MuonScale::kRms;
   Muon muon(config);
   const std::vector<float> before = muon.weights;
   ASSERT_TRUE(muon.Step(1, Random(muon.layout, 3), kMuonRate));
@@ -245,7 +246,7 @@ TEST(MuonGrokfastTest, WithoutFilterAndMuonItIsAdamWBitByBit) {
   config.grokfast_lambda = 0;
   config.fallback_learning_rate = config.learning_rate;
   Muon muon(config);
-  config.name = "adamw";
+  config.name = OptimizerName::kAdamW;
   Muon adamw(config);
   for (int64_t t = 1; t <= 3; ++t) {
     const std::vector<float> gradient = Random(muon.layout, 20 + static_cast<uint64_t>(t));
@@ -257,7 +258,7 @@ TEST(MuonGrokfastTest, WithoutFilterAndMuonItIsAdamWBitByBit) {
 
 // Powers of two, so that the products that make a rate are exact in any order.
 TEST(LearningRateFactorsTest, MultiplyTheRateOfTheirTensorsInBothOptimizers) {
-  for (const char* name : {"muon_grokfast", "adamw"}) {
+  for (const OptimizerName name : {OptimizerName::kMuonGrokfast, OptimizerName::kAdamW}) {
     OptimizerConfig config = TestConfig();
     config.name = name;
     const auto after_two_steps = [&](const std::string& factors, double rate) {
@@ -277,8 +278,8 @@ TEST(LearningRateFactorsTest, MultiplyTheRateOfTheirTensorsInBothOptimizers) {
                                            : spec.name == "embedding" ? before
                                                                       : plain;
       for (size_t i = static_cast<size_t>(spec.offset); i < static_cast<size_t>(spec.offset + spec.size); ++i) {
-        EXPECT_EQ(own[i], expected[i]) << name << " " << spec.name;
-        EXPECT_NE(slow[i], plain[i]) << name << " " << spec.name;
+        EXPECT_EQ(own[i], expected[i]) << " " << spec.name;
+        EXPECT_NE(slow[i], plain[i]) << " " << spec.name;
       }
     }
   }

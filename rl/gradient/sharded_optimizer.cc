@@ -18,8 +18,7 @@ double FallbackRate(const OptimizerConfig& config, double learning_rate) {
 }
 
 std::unique_ptr<ShardedOptimizer> MakeOptimizer(const OptimizerConfig& config) {
-  if (config.name == "muon_grokfast") return std::make_unique<ShardedMuonGrokfast>(config);
-  CHECK_EQ(config.name, "adamw");
+  if (config.name == OptimizerName::kMuonGrokfast) return std::make_unique<ShardedMuonGrokfast>(config);
   return std::make_unique<ShardedAdamW>(config);
 }
 

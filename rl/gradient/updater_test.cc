@@ -152,7 +152,7 @@ TEST(UpdaterTest, AnOptimizerOfWholeUnitsHasTheSameBitsOnAnyRanksAndAfterItsStat
 
 TEST(UpdaterTest, MuonGrokfastHasTheSameBitsOnAnyRanksAndAfterItsStateWasRestored) {
   const NewOptimizer make = [] {
-    return MakeOptimizer({.name = "muon_grokfast",
+    return MakeOptimizer({.name = OptimizerName::kMuonGrokfast,
                           .learning_rate = 1e-3,
                           .learning_rate_factors = R"({"*.self_attn.*": 0.5, "model.embed_tokens.*": 0})"});
   };

@@ -20,8 +20,7 @@ absl::StatusOr<Choices> ResolveChoices(const Config& config) {
   choices.algorithm.kl.initial = Beta(config.algorithm);
   choices.algorithm.kl.total_updates = std::max<int64_t>(config.run.steps, 1);
   RETURN_IF_ERROR(WithContext(ValidateKlOptions(choices.algorithm.kl), "[algorithm]"));
-  ASSIGN_OR_RETURN(const Schedule schedule, ParseSchedule(optimizer.schedule));
-  choices.schedule = {.schedule = schedule,
+  choices.schedule = {.schedule = optimizer.schedule,
                       .learning_rate = optimizer.learning_rate,
                       .warmup_steps = optimizer.warmup_steps,
                       .total_steps = config.run.steps,

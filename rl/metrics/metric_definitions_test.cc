@@ -91,7 +91,7 @@ Config ThoughtsRun() {
   config.model.hidden_size = config.model.intermediate_size = 8;
   config.model.num_hidden_layers = 1;
   config.data.max_length = 1;
-  config.quiet_star.positions = "answer";
+  config.quiet_star.positions = ThoughtPositions::kAnswer;
   config.quiet_star.max_thought_length = config.quiet_star.min_thought_length = 1;
   config.quiet_star.paper_metrics = true;
   SelectPreset("reinforce", &config.algorithm), config.algorithm.advantage.baseline = Baseline::kStepNone;
@@ -122,16 +122,16 @@ TEST(MetricDefinitionsTest, CoverExactlyTheMetricsThatRunsReport) {
   scored.process.command = R"(sed -u -E 's/.*"id":([0-9]+).*/{"id":\1,"reward":0}/')";
   reported.merge(CollectNames(scored).all);
   Config rooms = testing::RoomRun();
-  rooms.environment.invalid_episodes = "drop";
+  rooms.environment.invalid_episodes = InvalidEpisodes::kDrop;
   rooms.environment.max_tool_calls = 1;
   rooms.rollout.max_completion_length = 100;
   reported.merge(CollectNames(rooms).all);
   Config muon = testing::SmallRun();
-  muon.optimizer.name = "muon_grokfast", muon.optimizer.qk_clip_threshold = 1;
+  muon.optimizer.name = OptimizerName::kMuonGrokfast, muon.optimizer.qk_clip_threshold = 1;
   reported.merge(CollectNames(muon).all);
   reported.merge(CollectNames(BanditRun()).all);
   Config facts = MemoryRun();
-  facts.memory.task = "facts", facts.memory.buffer_size = 4, facts.memory.context_window = 160;
+  facts.memory.task = MemoryTaskKind::kFacts, facts.memory.buffer_size = 4, facts.memory.context_window = 160;
   reported.merge(CollectNames(facts).all);
   Config thoughts = ThoughtsRun();
   thoughts.sft.learning_rate = 0.01;

@@ -22,7 +22,7 @@ void WarnOfSftRate(const Config& config, std::vector<std::string>* warnings) {
   const OptimizerConfig& optimizer = config.optimizer;
   const double rate = FallbackRate(optimizer, config.sft.learning_rate);
   const bool wants_none = optimizer.fallback_learning_rate == 0 || config.sft.learning_rate == 0;
-  if (optimizer.name != "muon_grokfast" || config.sft.steps == 0 || wants_none) return;
+  if (optimizer.name != OptimizerName::kMuonGrokfast || config.sft.steps == 0 || wants_none) return;
   if (rate > 0 && rate <= kHighAdamWRate) return;
   warnings->push_back(absl::StrCat(
       "the SFT updates vectors, embeddings and heads, which are AdamW's, with a learning rate of ", rate,

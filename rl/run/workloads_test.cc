@@ -28,12 +28,12 @@ Config WithAllStreams(absl::string_view workload) {
   Config config;
   config.run.workload = std::string(workload);
   config.environment.name = "grid_navigation";
-  config.environment.action_mask = "action";
+  config.environment.action_mask = LearnedTokens::kAction;
   config.environment.max_tool_calls = 1;
   config.process.command = "program";
   config.evaluation.every = 1;
   config.rollout.top_k = 1;
-  config.memory.task = "facts";
+  config.memory.task = MemoryTaskKind::kFacts;
   return config;
 }
 

@@ -378,8 +378,8 @@ Episode EpisodeOf(const rl::Config& config, const rl::EpisodeRecord& record) {
     e.learned = e.own;
     e.turn_T.assign(e.tokens.size(), 0);
   }
-  e.invalid =
-      config.environment.invalid_episodes == "drop" && e.turns > 0 && (failed > 0 || refused > 0 || all_low == e.turns);
+  e.invalid = config.environment.invalid_episodes == rl::InvalidEpisodes::kDrop && e.turns > 0 &&
+              (failed > 0 || refused > 0 || all_low == e.turns);
   for (const size_t t : e.learned) {
     e.old_L.push_back(record.logprobs[t]);
     e.entropy_L.push_back(record.entropies[t]);

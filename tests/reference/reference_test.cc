@@ -132,8 +132,9 @@ TEST_P(ReferenceRowsTest, TrainingOnTurnsEqualsTheReference) {
 
 // With checked actions, only a part of some actions is learned, and some episodes are left out.
 TEST(ReferenceActionsTest, TrainingOnCheckedActionsEqualsTheReference) {
-  const std::pair<const char*, const char*> runs[] = {
-      {"episode_rloo", "keep"}, {"grpo", "drop"}, {"reinforce_plus_plus_baseline", "drop"}, {"ppo", "drop"}};
+  using enum rl::InvalidEpisodes;
+  const std::pair<const char*, rl::InvalidEpisodes> runs[] = {
+      {"episode_rloo", kKeep}, {"grpo", kDrop}, {"reinforce_plus_plus_baseline", kDrop}, {"ppo", kDrop}};
   for (const auto& [row, invalid] : runs) {
     SCOPED_TRACE(row);
     Config config = rl::testing::RoomRun(), nano = NanoRun();
@@ -142,7 +143,7 @@ TEST(ReferenceActionsTest, TrainingOnCheckedActionsEqualsTheReference) {
     config.model.max_position_embeddings = 512;
     config.rollout.prompts_per_step = 2;
     config.run.steps = 1;
-    config.environment.action_mask = "action";
+    config.environment.action_mask = rl::LearnedTokens::kAction;
     config.environment.invalid_episodes = invalid;
     SelectPreset(row, &config.algorithm);
     config.algorithm.update.num_iterations = 2;
@@ -186,7 +187,7 @@ TEST(ReferenceActionsTest, TurnsWithoutLearnedTokensAreStepsAsInTheReference) {
     config.model.max_position_embeddings = 512;
     config.rollout.prompts_per_step = 2;
     config.run.steps = 1;
-    config.environment.action_mask = "action";
+    config.environment.action_mask = rl::LearnedTokens::kAction;
     config.environment.turn_reward = -0.1;
     SelectPreset(run.row, &config.algorithm);
     if (!run.baseline.empty()) config.algorithm.advantage.baseline = rl::ParseBaseline(run.baseline).value();
@@ -407,13 +408,13 @@ std::vector<Choice> OfTheModel() {
       {"no_balance", "grpo", CHOOSE(c.model.router_aux_loss_coef = 0)},
       {"sft", "grpo", CHOOSE(c.sft.steps = 3; c.sft.prompts_per_step = 5; rl::SetBeta(0.1, &a))},
       {"cosine", "grpo",
-       CHOOSE(c.optimizer.schedule = "cosine"; c.optimizer.warmup_steps = 2; c.optimizer.warmup_start = 0.25;
-              c.optimizer.min_lr_rate = 0.1; c.run.steps = 5)},
+       CHOOSE(c.optimizer.schedule = rl::Schedule::kCosine; c.optimizer.warmup_steps = 2;
+              c.optimizer.warmup_start = 0.25; c.optimizer.min_lr_rate = 0.1; c.run.steps = 5)},
       {"line", "grpo", CHOOSE(c.optimizer.warmup_steps = 1; c.optimizer.min_lr_rate = 0.2; c.run.steps = 4)},
       {"share_of_steps", "grpo", CHOOSE(c.optimizer.warmup_ratio = 0.3; c.run.steps = 5)},
       {"moments", "grpo",
-       CHOOSE(c.optimizer.schedule = "constant"; c.optimizer.beta1 = 0.5; c.optimizer.beta2 = 0.7;
-              c.optimizer.weight_decay_on = "matrices"; c.optimizer.weight_decay = 0.5)},
+       CHOOSE(c.optimizer.schedule = rl::Schedule::kConstant; c.optimizer.beta1 = 0.5; c.optimizer.beta2 = 0.7;
+              c.optimizer.weight_decay_on = rl::DecayedTensors::kMatrices; c.optimizer.weight_decay = 0.5)},
       {"clipped_gradients", "grpo", CHOOSE(c.optimizer.max_grad_norm = 0.1)},
       {"greater_temperature", "grpo",
        CHOOSE(c.rollout.temperature = 1.7; a.entropy.entropy_coef = 0.1; rl::SetBeta(0.2, &a))},

@@ -394,8 +394,9 @@ double Trainer::LearningRate(int64_t step) const {
   const double warmup = o.warmup_ratio > 0 ? std::ceil(o.warmup_ratio * total) : static_cast<double>(o.warmup_steps);
   if (done < warmup) return o.learning_rate * (o.warmup_start + (1 - o.warmup_start) * done / warmup);
   double factor = 1;
-  if (o.schedule == "linear") factor = (total - done) / (total - warmup);
-  if (o.schedule == "cosine") factor = (1 + std::cos(std::numbers::pi * (done - warmup) / (total - warmup))) / 2;
+  if (o.schedule == rl::Schedule::kLinear) factor = (total - done) / (total - warmup);
+  if (o.schedule == rl::Schedule::kCosine)
+    factor = (1 + std::cos(std::numbers::pi * (done - warmup) / (total - warmup))) / 2;
   return o.learning_rate * (o.min_lr_rate + (1 - o.min_lr_rate) * factor);
 }
 
@@ -405,7 +406,8 @@ void Trainer::Apply(const Vector& gradient, double learning_rate, State* state) 
   const double scale = o.max_grad_norm > 0 ? std::min(1.0, o.max_grad_norm / (grad_norm_ + 1e-6)) : 1.0;
   const double t = static_cast<double>(++state->updates);
   for (const ParameterSpec& spec : parts_.layout.specs) {
-    const double decay = o.weight_decay_on == "matrices" && spec.shape.size() == 1 ? 0 : o.weight_decay;
+    const double decay =
+        o.weight_decay_on == rl::DecayedTensors::kMatrices && spec.shape.size() == 1 ? 0 : o.weight_decay;
     for (size_t i = static_cast<size_t>(spec.offset); i < static_cast<size_t>(spec.offset + spec.size); ++i) {
       const double g = scale * gradient[i];
       double &m = state->first_moments[i], &v = state->second_moments[i], &w = state->weights[i];

@@ -194,7 +194,7 @@ TEST(MemoryAgentConfigTest, FactsNeedAThirdStageAndAShortTermMemoryThatForgets) 
   config.memory.context_window = kFactsLongestMessage - 1;
   EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("memory.context_window 36 cuts off messages")));
   config = FactsConfig();
-  config.memory.reward = "agemem", SelectPreset("grpo", &config.algorithm);
+  config.memory.reward = MemoryReward::kAgemem, SelectPreset("grpo", &config.algorithm);
   EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("memory.max_rounds 8 is less than the 14")));
   config = FactsConfig();
   config.memory.buffer_size = 5;

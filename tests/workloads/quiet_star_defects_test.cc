@@ -70,10 +70,10 @@ TEST(QuietStarRunTest, TheValueFunctionIsClippedWithThePolicy) {
 // 10. The prototype's optimizer has no learning rate that schedules know.
 TEST(QuietStarRunTest, SchedulesReachMuonGrokfast) {
   Config config = DifficultConfig();
-  config.optimizer.name = "muon_grokfast";
+  config.optimizer.name = OptimizerName::kMuonGrokfast;
   StateSink constant, falling;
   RunFrom(config, nullptr, &constant);
-  config.optimizer.schedule = "linear";
+  config.optimizer.schedule = Schedule::kLinear;
   RunFrom(config, nullptr, &falling);
   EXPECT_EQ(constant.states[0].weights, falling.states[0].weights) << "both begin with the peak";
   EXPECT_NE(constant.states[1].weights, falling.states[1].weights);
@@ -105,7 +105,8 @@ TEST(QuietStarRunTest, EveryKeyOfThoughtsReachesThem) {
 
 // 15. The prototype's divergence is a sum over the text, and its entropy that of the text's predictions.
 TEST(QuietStarRunTest, DivergenceAndEntropyAreMeansOverTheTokensOfThoughts) {
-  const auto measure = [](int64_t length, absl::string_view metric, const char* direction = "policy_from_copy") {
+  const auto measure = [](int64_t length, absl::string_view metric,
+                          KlDirection direction = KlDirection::kPolicyFromCopy) {
     Config config = MakeThoughtsConfig(
         "[algorithm]\nname = \"reinforce\"\nbaseline = \"step_none\"\ngamma = 0\nbeta = 0.1\n"
         "kl_estimator = \"exact\"\n",
@@ -120,8 +121,8 @@ TEST(QuietStarRunTest, DivergenceAndEntropyAreMeansOverTheTokensOfThoughts) {
     EXPECT_LT(measure(length, "entropy"), most);
   }
   EXPECT_GT(measure(1, "kl"), 0);
-  EXPECT_GT(measure(1, "kl", "copy_from_policy"), 0);
-  EXPECT_NE(measure(1, "kl", "copy_from_policy"), measure(1, "kl"));
+  EXPECT_GT(measure(1, "kl", KlDirection::kCopyFromPolicy), 0);
+  EXPECT_NE(measure(1, "kl", KlDirection::kCopyFromPolicy), measure(1, "kl"));
   EXPECT_LT(measure(8, "kl"), 4 * measure(1, "kl")) << "eight times the tokens are not eight times the divergence";
 }
 

@@ -194,12 +194,12 @@ TEST(QuietStarConfigTest, ValuesThatDoNotGoTogetherAreRejected) {
               StatusIs(kInvalid, HasSubstr("is more than quiet_star.max_thought_length 2")));
   EXPECT_THAT(check([](Config& c) { c.quiet_star.max_thought_length = 40; }),
               StatusIs(kInvalid, HasSubstr("48 positions (model.max_position_embeddings)")));
-  EXPECT_THAT(check([](Config& c) { c.quiet_star.mixing = "attention"; }),
+  EXPECT_THAT(check([](Config& c) { c.quiet_star.mixing = ThoughtMixing::kAttention; }),
               StatusIs(kInvalid, HasSubstr("set it to graded or binary")));
   for (const char* reward : {"graded", "binary"}) {
     for (const char* baseline : {"group_mean", "leave_one_out", "step_group_mean", "step_leave_one_out"}) {
       Config config = ConfigOfChoice(kChoices[0]);
-      config.quiet_star.mixing = "attention";
+      config.quiet_star.mixing = ThoughtMixing::kAttention;
       config.quiet_star.reward = reward[0] == 'g' ? ThoughtReward::kGraded : ThoughtReward::kBinary;
       config.algorithm.advantage.baseline = ParseBaseline(baseline).value();
       EXPECT_THAT(CheckConfig(config, 1), StatusIs(kInvalid, HasSubstr("would learn nothing from it: set it to "
@@ -239,7 +239,7 @@ std::string CollectWarnings(const Config& config, RunUse use = RunUse::kTraining
 // The rate of an SFT phase is that of training times sft.learning_rate / optimizer.learning_rate.
 TEST(QuietStarConfigTest, WarnsOfRatesThatASftDoesNotStand) {
   Config config = ConfigOfChoice(kChoices[0]);
-  config.optimizer.name = "muon_grokfast";
+  config.optimizer.name = OptimizerName::kMuonGrokfast;
   config.optimizer.learning_rate = 1e-6;
   EXPECT_EQ(CollectWarnings(config),
             "the SFT updates vectors, embeddings and heads, which are AdamW's, with a learning rate of 1: "
@@ -257,7 +257,7 @@ TEST(QuietStarConfigTest, WarnsOfRatesThatASftDoesNotStand) {
   config.sft.steps = 0;
   EXPECT_EQ(CollectWarnings(config), "");
   config.sft.steps = 2;
-  config.optimizer.name = "adamw";
+  config.optimizer.name = OptimizerName::kAdamW;
   EXPECT_EQ(CollectWarnings(config), "");
 }
 

@@ -26,8 +26,8 @@ using testing::RunOptions;
 
 Config CheckedRun(const std::string& mask, const std::string& invalid) {
   Config config = RoomRun();
-  config.environment.action_mask = mask;
-  config.environment.invalid_episodes = invalid;
+  config.environment.action_mask = mask == "action" ? LearnedTokens::kAction : LearnedTokens::kAll;
+  config.environment.invalid_episodes = invalid == "drop" ? InvalidEpisodes::kDrop : InvalidEpisodes::kKeep;
   return config;
 }
 

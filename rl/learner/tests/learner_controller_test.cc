@@ -175,8 +175,9 @@ Config SmallRun() {
   a.update.mini_batch_size = 16, a.update.unit = MinibatchUnit::kDecision,
   a.advantage.scales_by_running_deviation = true, a.diagnostics = true;
   a.entropy.entropy_coef = 0.05, a.entropy.floor = 0.04, a.entropy.floor_by_mask = true;
-  config.optimizer.learning_rate = 3e-3, config.optimizer.epsilon = 1e-5, config.optimizer.schedule = "constant";
-  config.optimizer.weight_decay = 0.1, config.optimizer.weight_decay_on = "values";
+  config.optimizer.learning_rate = 3e-3, config.optimizer.epsilon = 1e-5,
+  config.optimizer.schedule = Schedule::kConstant;
+  config.optimizer.weight_decay = 0.1, config.optimizer.weight_decay_on = DecayedTensors::kValues;
   return config;
 }
 

@@ -81,7 +81,8 @@ const Base kBases[] = {
     {"linear", [](Config& c) { c.algorithm.entropy.entropy_coef = 0.1, c.algorithm.entropy.steps = 2; }},
     {"rising", [](Config& c) { c.algorithm.entropy.steps = 2, c.algorithm.entropy.end = 0.1; }},
     {"schedule", [](Config& c) { c.optimizer.warmup_steps = 1, c.optimizer.weight_decay = 0.1; }},
-    {"muon", [](Config& c) { c.optimizer.name = "muon_grokfast", c.optimizer.schedule = "constant"; }},
+    {"muon",
+     [](Config& c) { c.optimizer.name = OptimizerName::kMuonGrokfast, c.optimizer.schedule = Schedule::kConstant; }},
     {"running_mean", [](Config& c) { c.algorithm.advantage.baseline = Baseline::kRunningMean; }},
     {"sapo",
      [](Config& c) {
@@ -100,7 +101,8 @@ const Base kBases[] = {
     {"rooms", [](Config& c) { Turns(c, "grid_navigation"), c.rollout.max_completion_length = 150; }},
     {"rooms in numbers",
      [](Config& c) {
-       Turns(c, "grid_navigation"), c.rollout.max_completion_length = 150, c.environment.observation = "features";
+       Turns(c, "grid_navigation"), c.rollout.max_completion_length = 150,
+                                    c.environment.observation = ObservationForm::kFeatures;
        c.model.max_position_embeddings = 512;
      }},
     {"minibatches", [](Config& c) { c.algorithm.update.num_mini_batches = 2; }},

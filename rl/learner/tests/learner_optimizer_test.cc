@@ -25,7 +25,7 @@ TEST(LearnerOptimizerTest, WeightsOfNormsCanBeExcludedFromDecay) {
   Config config = SmallRun();
   config.optimizer.weight_decay = 0.5;
   const Outcome all = RunIt(config);
-  config.optimizer.weight_decay_on = "matrices";
+  config.optimizer.weight_decay_on = DecayedTensors::kMatrices;
   const Outcome matrices = RunIt(config, 3);
   const auto specs = models::MakeDecoderLayout(FromScratchDecoder(config.model)).specs;
   size_t vectors = 0;
@@ -41,7 +41,7 @@ TEST(LearnerOptimizerTest, TheLearningRateRisesFromAShareOfThePeakAndFallsToASha
   Config config = SmallRun();
   config.run.steps = 6;
   config.optimizer.learning_rate = 1e-3;
-  config.optimizer.schedule = "cosine";
+  config.optimizer.schedule = Schedule::kCosine;
   config.optimizer.warmup_steps = 2;
   config.optimizer.warmup_start = 0.1;
   config.optimizer.min_lr_rate = 0.1;
@@ -68,7 +68,7 @@ TEST(LearnerOptimizerTest, ASftRatioIsAShareOfTheSteps) {
 TEST(LearnerOptimizerTest, ASftRatioIsAShareOfTheStepsOfEachPart) {
   Config config = SmallRun();
   config.run.steps = 4;
-  config.optimizer.schedule = "constant";
+  config.optimizer.schedule = Schedule::kConstant;
   config.optimizer.warmup_ratio = 0.5;
   const Outcome first = RunIt(config);
   ASSERT_OK_AND_ASSIGN(const Config extended, Extend(config, 6));

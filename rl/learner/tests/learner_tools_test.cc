@@ -118,7 +118,7 @@ TEST(LearnerToolsTest, ARefusalTextThatCannotBeEncodedIsRejectedAtTheStart) {
 
 TEST(LearnerToolsTest, FeatureObservationsKeepInvarianceAndReproducibility) {
   Config config = Rooms();
-  config.environment.observation = "features";
+  config.environment.observation = ObservationForm::kFeatures;
   config.environment.feature_bins = 16;
   Outcome outcome;
   ExpectThePromises(config, &outcome);

@@ -124,7 +124,7 @@ TEST_P(LearnerValuesTest, LearnToPredictReturns) {
   config.algorithm.update.num_iterations = 4;
   config.algorithm.advantage.bootstrap_truncated =
       false;  // returns that contain a value are predicted from the first step on
-  config.optimizer.learning_rate = 3e-3, config.optimizer.schedule = "constant";
+  config.optimizer.learning_rate = 3e-3, config.optimizer.schedule = Schedule::kConstant;
   // Half of the tasks have a large reward, whatever the policy does; the prompt determines which.
   const RewardFunction reward = [](const Completion& completion) { return completion.answer.size() > 2 ? 1.0 : -1.0; };
   Outcome outcome;

@@ -22,7 +22,8 @@ absl::StatusOr<CategoricalShape> ShapeOf(const Config& config) {
   shape.features = bandit.features;
   shape.actions = bandit.actions;
   ASSIGN_OR_RETURN(shape.hidden, HiddenWidths(bandit));
-  shape.activation = bandit.activation == "tanh" ? models::Activation::kTanh : models::Activation::kRelu;
+  shape.activation =
+      bandit.activation == BanditActivation::kTanh ? models::Activation::kTanh : models::Activation::kRelu;
   shape.layer_norm = bandit.layer_norm;
   const AlgorithmConfig& algorithm = config.algorithm;
   shape.has_values = NeedsValues(algorithm);

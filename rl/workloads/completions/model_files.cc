@@ -92,7 +92,7 @@ absl::StatusOr<models::DecoderConfig> ReadDecoderConfig(const ModelConfig& model
   absl::StatusOr<models::DecoderConfig> read = models::ReadModelConfig(model.path);
   RETURN_IF_ERROR(OfPath(read.status()));
   models::DecoderConfig decoder = *std::move(read);
-  if (model.router_aux_loss_coef != -1) decoder.router_aux_loss_coef = model.router_aux_loss_coef;
+  if (model.router_aux_loss_coef) decoder.router_aux_loss_coef = *model.router_aux_loss_coef;
   decoder.bf16_weights = HasBf16Weights(model);
   return decoder;
 }

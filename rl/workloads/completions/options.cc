@@ -33,7 +33,7 @@ absl::StatusOr<RewardOptions> MakeRewardOptions(const Config& config, const std:
   options.soft_punish_cache = config.algorithm.reward.soft_punish_cache;
   options.missing_eos_penalty = config.algorithm.reward.missing_eos_penalty;
   options.turn_reward = config.environment.turn_reward;
-  options.correct_reward = config.evaluation.correct_reward;
+  options.correct_reward = config.evaluation.correct_reward.value_or(0);
   ASSIGN_OR_RETURN(options.rules, MakeTurnRules(config, end_tokens));
   return options;
 }

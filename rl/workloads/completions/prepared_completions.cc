@@ -115,7 +115,7 @@ absl::Status CheckTasks(const Config& config, const std::vector<data::Task>& pro
 // none.
 absl::StatusOr<std::string> BroughtByModel(const ModelConfig& model, const models::DecoderConfig& decoder) {
   constexpr absl::string_view kKey = "router_aux_loss_coef";
-  if (model.path.empty() || model.router_aux_loss_coef != -1 || decoder.router_aux_loss_coef == 0) return std::string();
+  if (model.path.empty() || model.router_aux_loss_coef || decoder.router_aux_loss_coef == 0) return std::string();
   ASSIGN_OR_RETURN(const bool is_said, models::ConfigSays(model.path, kKey));
   const std::string origin = is_said ? absl::StrCat("its config.json sets ", kKey, " ", decoder.router_aux_loss_coef)
                                      : absl::StrCat("its config.json has no ", kKey, ", which is ",

@@ -4,7 +4,6 @@
 #include <limits>
 #include <string>
 
-#include "core/config/unknown_name.h"
 #include "core/status/check.h"
 #include "kernels/math/scalar_math.h"
 #include "kernels/sampling/sampling.h"
@@ -15,8 +14,6 @@ namespace {
 using data::MemoryOperation;
 
 constexpr int64_t kLastSteps = 2;  // in which an episode makes up for operations that it lacks
-constexpr absl::string_view kNames[] = {"uniform", "policy", "guided", "heuristic"};
-
 std::vector<MemoryOperation> OperationsThat(bool (*are)(MemoryOperation)) {
   std::vector<MemoryOperation> operations;
   for (size_t number = 0; number < data::kMemoryOperationCount; ++number) {
@@ -46,15 +43,8 @@ float PolicyLogprob(absl::Span<const float> logit_A, float temperature, MemoryOp
 
 }  // namespace
 
-absl::StatusOr<MemoryBehaviour> ParseMemoryBehaviour(absl::string_view name) {
-  return ParseName<MemoryBehaviour>("behaviour", name, kNames);
-}
-
 MemoryBehaviour StageBehaviour(const MemoryConfig& memory, int stage) {
-  const std::string* const names[] = {&memory.stage1_behaviour, &memory.stage2_behaviour, &memory.stage3_behaviour};
-  const absl::StatusOr<MemoryBehaviour> behaviour = ParseMemoryBehaviour(*names[stage - 1]);
-  CHECK(behaviour.ok());
-  return *behaviour;
+  return stage == 1 ? memory.stage1_behaviour : stage == 2 ? memory.stage2_behaviour : memory.stage3_behaviour;
 }
 
 std::vector<MemoryOperation> UniformChoices(MemoryBehaviour behaviour, absl::Span<const MemoryOperation> operation_T,

@@ -7,19 +7,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "data/memory/operation.h"
 #include "rl/config/config.h"
 
 namespace reprise::rl {
 
-// Of memory.stage1_behaviour and its like.
-enum class MemoryBehaviour { kUniform, kPolicy, kGuided, kHeuristic };
-absl::StatusOr<MemoryBehaviour> ParseMemoryBehaviour(absl::string_view name);
-
-// Returns the behaviour of a stage, 1, 2 or 3, in training. memory: checked when it was loaded. Pure.
+// Returns the behaviour of a stage, 1, 2 or 3, in training. Pure.
 MemoryBehaviour StageBehaviour(const MemoryConfig& memory, int stage);
 
 // Returns the operations among which the next one of an episode is drawn uniformly, ascending; none where the policy

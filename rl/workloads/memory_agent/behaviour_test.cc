@@ -22,12 +22,6 @@ const Operations kAll = {kAdd, kUpdate, kDelete, kRetrieve, kSummary, kFilter};
 const Operations kLongTerm = {kAdd, kUpdate, kDelete}, kShortTerm = {kRetrieve, kSummary, kFilter};
 const std::vector<float> kLogits = {0.5f, -1.0f, 2.0f, 0.0f, 0.25f, -3.0f};
 
-TEST(MemoryBehaviourTest, IsReadByItsName) {
-  ASSERT_OK_AND_ASSIGN(const MemoryBehaviour guided, ParseMemoryBehaviour("guided"));
-  EXPECT_EQ(guided, MemoryBehaviour::kGuided);
-  EXPECT_FALSE(ParseMemoryBehaviour("greedy").ok());
-}
-
 TEST(MemoryBehaviourTest, UniformAndPolicyNeverMakeUpForMissingOperations) {
   EXPECT_EQ(UniformChoices(MemoryBehaviour::kUniform, {}, 1), kAll);
   EXPECT_EQ(UniformChoices(MemoryBehaviour::kPolicy, {}, 1), Operations{});

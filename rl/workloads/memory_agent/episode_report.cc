@@ -16,7 +16,7 @@ namespace {
 // Returns what each operation earns beside its composite reward.
 double OperationShare(const MemoryConfig& memory, const MemoryTask& task, const SimulatedEpisode& episode) {
   if (const std::optional<FactsAnswer> answer = episode.Answer()) {
-    return answer->is_correct() && memory.reward != "agemem" ? memory.answer_reward : 0;
+    return answer->is_correct() && memory.reward != MemoryReward::kAgemem ? memory.answer_reward : 0;
   }
   if (task.stage < kMemoryStages) return 0;
   return RecallBonus(episode.CountRecalled(), kRecallWanted, memory.recall_bonus, episode.num_steps());
@@ -38,7 +38,7 @@ int64_t EpisodeReport::num_failed() const {
 bool EpisodeReport::is_correct() const { return answer ? answer->is_correct() : num_failed() == 0; }
 
 OperationRewardOptions MakeOperationRewardOptions(const MemoryConfig& memory) {
-  return {.mode = memory.reward_mode == "original" ? RewardMode::kOriginal : RewardMode::kClamped,
+  return {.mode = memory.reward_mode,
           .task_weight = memory.task_weight,
           .efficiency_weight = memory.efficiency_weight,
           .quality_weight = memory.quality_weight,
@@ -72,7 +72,7 @@ EpisodeReport ReportEpisode(const MemoryConfig& memory, uint64_t seed, const Mem
   report.outcome = episode.Outcome();
   report.outcome_reward =
       ComputeReward(report.outcome, {.context_capacity = memory.context_window, .most_operations = memory.max_rounds});
-  report.has_one_reward = memory.reward == "agemem";
+  report.has_one_reward = memory.reward == MemoryReward::kAgemem;
   report.reward = report.has_one_reward ? report.outcome_reward.total
                                         : kernels::TreeSum(report.earned_T()) / static_cast<double>(steps);
   return report;

@@ -52,7 +52,7 @@ TEST(EpisodeReportTest, OnlyTheThirdStageHasABonusAndItCanBeSwitchedOff) {
 
 TEST(EpisodeReportTest, TheRewardOfTheOutcomeReplacesTheMeanOfComposites) {
   MemoryConfig memory;
-  memory.reward = "agemem";
+  memory.reward = MemoryReward::kAgemem;
   const EpisodeReport report = Report(memory, 3, {kAdd, kRetrieve});
   EXPECT_EQ(report.reward, report.outcome_reward.total);
   EXPECT_EQ(report.outcome.operations, static_cast<int64_t>(report.decision_T.size()));
@@ -63,7 +63,7 @@ TEST(EpisodeReportTest, TheRewardOfTheOutcomeReplacesTheMeanOfComposites) {
 TEST(EpisodeReportTest, TheOriginalModeLeavesEfficiencyAboveOne) {
   MemoryConfig memory;
   EXPECT_EQ(Report(memory, 1, {kDelete}).decision_T[0].reward.efficiency, 1.0);
-  memory.reward_mode = "original";
+  memory.reward_mode = RewardMode::kOriginal;
   EXPECT_GT(Report(memory, 1, {kDelete}).decision_T[0].reward.efficiency, 1.2);
 }
 
@@ -117,7 +117,7 @@ TEST(TranscriptTest, TellsWhatEachOperationDid) {
   EXPECT_THAT(text, HasSubstr("      3  RETRIEVE  found 1 text for \"" + query + "\", the best with score 1\n"));
   EXPECT_THAT(text, HasSubstr("succeeded, 400.0 ms, efficiency 0.050"));
   EXPECT_THAT(text, HasSubstr("in which a bonus of 0.167 for what the memory knows at the end is divided equally\n"));
-  memory.reward = "agemem";
+  memory.reward = MemoryReward::kAgemem;
   const std::string outcome = FormatTranscript(task, Report(memory, 3, {kDelete, kAdd, kRetrieve, kSummary}));
   EXPECT_THAT(outcome, HasSubstr("  by itself "));
   EXPECT_THAT(outcome, HasSubstr(": a third of answer 1.000, context "));

@@ -30,7 +30,7 @@ constexpr uint64_t kSeed = 5;
 
 MemoryConfig FactsConfig() {
   MemoryConfig config;
-  config.task = "facts";
+  config.task = MemoryTaskKind::kFacts;
   config.buffer_size = kFactsLastTalk;
   config.context_window = kFactsWindow;
   config.optimal_retrieved = 1;

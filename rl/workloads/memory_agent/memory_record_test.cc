@@ -21,7 +21,7 @@ Config TestConfig() {
   config.run.workload = "memory_agent";
   config.run.seed = 3;
   config.memory.stage1_steps = config.memory.stage2_steps = 2;
-  config.memory.stage3_behaviour = "uniform";
+  config.memory.stage3_behaviour = MemoryBehaviour::kUniform;
   config.rollout.prompts_per_step = 2;
   config.rollout.num_generations = 2;
   return config;
@@ -145,7 +145,9 @@ TEST(MemoryRecordTest, CorruptionIsRejectedWithItsPlace) {
 
 class FactsRecordTest : public ::testing::Test {
  protected:
-  FactsRecordTest() : config_(TestConfig()) { config_.memory.task = "facts", config_.memory.buffer_size = 4; }
+  FactsRecordTest() : config_(TestConfig()) {
+    config_.memory.task = MemoryTaskKind::kFacts, config_.memory.buffer_size = 4;
+  }
   // Returns the refusal of a step whose answers and tasks were changed.
   absl::Status StatusAfter(const std::function<void(StreamTable& tasks, StreamTable& answers)>& corrupt) {
     StepTables step = MakeTables(config_, StepOf(config_));

@@ -55,7 +55,7 @@ MemoryWorkload::MemoryWorkload(const WorkloadRun& run, EncoderPolicy& policy, co
       policy_(policy),
       tokenizer_(tokenizer),
       schema_(MemorySchema(run.config)),
-      rewards_({.names_F = {run.config.memory.reward},
+      rewards_({.names_F = {run.config.memory.reward == MemoryReward::kAgemem ? "agemem" : "composite"},
                 .weights_F = {1.0},
                 .by_turn = earns_by_turn ? std::optional<size_t>(0) : std::nullopt}),
       // Nothing is differentiated here, so that one layer's activations are enough.
@@ -148,7 +148,7 @@ absl::StatusOr<StepEpisodes> MemoryWorkload::DrawHere(const StepPart& part) cons
 absl::Status MemoryWorkload::Reward(absl::Span<const TaskRecord> task_P, absl::Span<EpisodeRecord> episode_N) {
   for (EpisodeRecord& episode : episode_N) {
     const EpisodeReport report = RebuildReport(run_.config, FindTask(task_P, episode), episode);
-    if (run_.config.memory.reward == "composite") episode.earned_T = report.earned_T();
+    if (run_.config.memory.reward == MemoryReward::kComposite) episode.earned_T = report.earned_T();
     episode.reward = report.reward;
     episode.rewards_F = {episode.reward};
     RETURN_IF_ERROR(CheckReward(episode));

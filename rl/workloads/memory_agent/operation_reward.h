@@ -18,10 +18,9 @@
 
 #include "absl/types/span.h"
 #include "data/memory/operation.h"
+#include "rl/workloads/memory_agent/section/memory_section.h"
 
 namespace reprise::rl {
-
-enum class RewardMode { kClamped, kOriginal };
 
 struct OperationRewardOptions {
   RewardMode mode = RewardMode::kClamped;

@@ -92,7 +92,7 @@ RC_GTEST_PROP(SimulatedEpisodeProperty, NoOperationFailsInTheFirstTwoStages, ())
 
 RC_GTEST_PROP(SimulatedEpisodeProperty, ReplayedOperationsGiveTheSameEpisode, ()) {
   MemoryConfig config;
-  config.similarity = *rc::gen::element(std::string("keywords"), std::string("cosine"));
+  config.similarity = *rc::gen::element(MemorySimilarity::kKeywords, MemorySimilarity::kCosine);
   config.buffer_size = *rc::gen::inRange<int64_t>(1, 21);
   config.context_window = *rc::gen::inRange<int64_t>(1, 4097);
   const MemoryTask task = TaskOfStage(*rc::gen::inRange(1, 4), *rc::gen::inRange<uint64_t>(0, 100));

@@ -43,8 +43,8 @@ ThoughtPolicyOptions MakePolicyOptions(const Config& config, const models::Decod
   options.base_nll_coef = quiet_star.base_weight;
   options.mixed_nll_coef = quiet_star.talk_weight;
   options.delimiter_gradient_weight = static_cast<float>(quiet_star.delimiter_gradient_weight);
-  options.divergence_from_reference = quiet_star.kl_direction == "copy_from_policy";
-  options.dispersion = quiet_star.positions == "difficult" && quiet_star.attention_dispersion;
+  options.divergence_from_reference = quiet_star.kl_direction == KlDirection::kCopyFromPolicy;
+  options.dispersion = quiet_star.positions == ThoughtPositions::kDifficult && quiet_star.attention_dispersion;
   models::ThoughtSampling& sampling = options.sampling;
   sampling.num_thoughts = config.rollout.num_generations;
   sampling.min_length = quiet_star.min_thought_length;

@@ -77,14 +77,15 @@ std::vector<int64_t> QuietStarWorkload::ChoosePositions(const TaskRecord& task, 
   const QuietStarConfig& quiet_star = run_.config.quiet_star;
   const int64_t last = static_cast<int64_t>(TextIn(task).token_S.size()) - 1;
   std::vector<int64_t> positions;
-  if (quiet_star.positions == "difficult") {
+  if (quiet_star.positions == ThoughtPositions::kDifficult) {
     const std::vector<EpisodeRecord> silent = {ThoughtEpisode(task, 0, {})};
     ScoreTasks({&task, 1}, silent, [&](size_t, const ThoughtPlaces&, const models::ThoughtScores& scores) {
       positions = DifficultPositions(quiet_star, policy_.model().config().vocab_size, scores, held_out);
     });
     return positions;
   }
-  for (int64_t p = quiet_star.positions == "answer" ? answer_begin - 1 : 0; p < last; ++p) positions.push_back(p);
+  for (int64_t p = quiet_star.positions == ThoughtPositions::kAnswer ? answer_begin - 1 : 0; p < last; ++p)
+    positions.push_back(p);
   return positions;
 }
 

@@ -32,7 +32,7 @@ class QuietStarWorkload : public Workload {
 
   Policy& policy() override { return policy_; }
   const RewardColumns& rewards() const override { return rewards_; }
-  bool may_lack_decisions() const override { return run_.config.quiet_star.positions == "difficult"; }
+  bool may_lack_decisions() const override { return run_.config.quiet_star.positions == ThoughtPositions::kDifficult; }
 
   // DataLoss for a step that is not stored, where all are, and for a stored one that is not of these texts.
   absl::StatusOr<StepEpisodes> Draw(const StepPart& part) override;

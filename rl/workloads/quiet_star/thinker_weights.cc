@@ -90,7 +90,8 @@ absl::StatusOr<Thinker> ReadThinker(const Config& config) {
   const AlgorithmConfig& algorithm = config.algorithm;
   Thinker thinker = {models::WithThinkingTokens(decoder), {}};
   models::ThoughtHeadsShape& heads = thinker.heads;
-  heads.mixing = quiet_star.mixing == "attention" ? models::Mixing::kAttention : models::Mixing::kScalar;
+  heads.mixing =
+      quiet_star.mixing == ThoughtMixing::kAttention ? models::Mixing::kAttention : models::Mixing::kScalar;
   heads.bounded = quiet_star.bounded_mixing;
   heads.attention_heads = quiet_star.mixing_heads;
   heads.dropout = quiet_star.mixing_dropout;

@@ -126,7 +126,7 @@ ThoughtText ThoughtTexts::TextOf(const data::Task& task, absl::Span<const int32_
   const std::vector<int32_t> answer = Encoded(task.answer);
   text.token_S.insert(text.token_S.end(), answer.begin(), answer.end());
   text.counts_S.assign(text.token_S.size(), 1);
-  const size_t first = config_.quiet_star.counted == "answer" ? behind_question : 1;
+  const size_t first = config_.quiet_star.counted == CountedTokens::kAnswer ? behind_question : 1;
   std::fill_n(text.counts_S.begin(), first, uint8_t{0});
   // Where and how long the model thinks is not its own choice, which it could learn.
   if (!thought.empty()) {

@@ -83,7 +83,7 @@ TEST(ThoughtTextsTest, WhatCountsIsTheTextOrItsAnswer) {
   Config config = TestConfig();
   config.quiet_star.plain_share = 1;
   const ThoughtText whole = World(config).texts.At(Phase::kTraining, 1, 0);
-  config.quiet_star.counted = "answer";
+  config.quiet_star.counted = CountedTokens::kAnswer;
   const ThoughtText answer = World(config).texts.At(Phase::kTraining, 1, 0);
   EXPECT_EQ(whole.token_S, answer.token_S);
   for (size_t s = 0; s < whole.token_S.size(); ++s) {

@@ -11,13 +11,16 @@
 
 namespace reprise::rl {
 
+// Of the hidden layers.
+enum class BanditActivation { kRelu, kTanh };
+
 struct BanditConfig {
   int64_t features = 8;
   int64_t actions = 4;
   double masked_share = 0.25;
   double noise = 0;
   std::string hidden = "32";  // "": none
-  std::string activation = "relu";
+  BanditActivation activation = BanditActivation::kRelu;
   bool layer_norm = true;
 
   bool operator==(const BanditConfig&) const = default;

@@ -114,7 +114,7 @@ TEST_F(MemoryEstimateTest, RecomputedActivationsTakeLess) {
 TEST_F(MemoryEstimateTest, WeightsInBf16TakeAboutHalfOfThePackedCopies) {
   Config config;
   const MemoryEstimate floats = EstimateRunMemory(config);
-  config.model.weights_dtype = "bf16";
+  config.model.weights_dtype = WeightsDtype::kBf16;
   EXPECT_LT(FindBytes(EstimateRunMemory(config), "packed copies"), FindBytes(floats, "packed copies") * 6 / 10);
   EXPECT_EQ(FindBytes(EstimateRunMemory(config), "weights"), FindBytes(floats, "weights"));
 }

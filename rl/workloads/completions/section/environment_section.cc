@@ -42,8 +42,11 @@ void VisitObservations(config::FieldList& list, EnvironmentConfig& environment) 
       .ReadIf([&environment] { return HasRooms(environment); }, kRooms);
   list.Int("feature_bins", environment.feature_bins, Between(2, 65536),
            "The number of bins; numeric observations are written as the numbers of their bins.")
-      .ReadIf([&environment] { return environment.name == "process" || environment.observation == "features"; },
-              "environment.name process, or environment.observation features");
+      .ReadIf(
+          [&environment] {
+            return environment.name == "process" || environment.observation == ObservationForm::kFeatures;
+          },
+          "environment.name process, or environment.observation features");
 }
 
 void VisitToolCalls(config::FieldList& list, EnvironmentConfig& environment) {

@@ -5,6 +5,13 @@
 
 namespace reprise::rl {
 
+// The tokens of a turn that are learned.
+enum class LearnedTokens { kAll, kAction };
+// What becomes of an episode without a valid action.
+enum class InvalidEpisodes { kKeep, kDrop };
+// What a scene is described by: words, or numbers of its features.
+enum class ObservationForm { kText, kFeatures };
+
 struct EnvironmentConfig {
   std::string name = "";  // "": none, completions are answers
   int64_t max_turns = 5;
@@ -14,11 +21,11 @@ struct EnvironmentConfig {
   int64_t largest = 16;
   int64_t numbers = 3;
   int64_t kinds = 4;
-  std::string action_mask = "all";
+  LearnedTokens action_mask = LearnedTokens::kAll;
   int64_t min_action_tokens = 10;
   int64_t max_action_tokens = 100;
-  std::string invalid_episodes = "keep";
-  std::string observation = "text";
+  InvalidEpisodes invalid_episodes = InvalidEpisodes::kKeep;
+  ObservationForm observation = ObservationForm::kText;
   int64_t feature_bins = 1024;
   int64_t max_tool_calls = 0;  // 0: no bound
   std::string tool_call_refusal = "no tool calls left\n";
@@ -37,7 +44,7 @@ void VisitEnvironment(config::FieldList& list, EnvironmentConfig& environment, c
 
 // Returns whether training finds actions in the policy's text and checks them.
 inline bool ChecksActions(const EnvironmentConfig& environment) {
-  return environment.action_mask != "all" || environment.invalid_episodes != "keep";
+  return environment.action_mask != LearnedTokens::kAll || environment.invalid_episodes != InvalidEpisodes::kKeep;
 }
 
 // Lists the key of [process].

@@ -79,10 +79,10 @@ void VisitRewards(config::FieldList& list, MemoryConfig& memory) {
           "answer_reward", memory.answer_reward, kWeight,
           "With task facts and reward composite: reward of a correct answer, which each of the episode's operations "
           "receives in full beside its own.")
-      .ReadIf([&memory] { return HasFacts(memory) && memory.reward == "composite"; },
+      .ReadIf([&memory] { return HasFacts(memory) && memory.reward == MemoryReward::kComposite; },
               "memory.task facts and memory.reward composite");
   list.Int("max_rounds", memory.max_rounds, Between(1, 1 << 16), "An episode of more operations has a penalty of 1.")
-      .ReadIf([&memory] { return memory.reward == "agemem"; }, "memory.reward agemem");
+      .ReadIf([&memory] { return memory.reward == MemoryReward::kAgemem; }, "memory.reward agemem");
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ void VisitMemory(config::FieldList& list, MemoryConfig& memory, const config::Co
   VisitRewards(list, memory);
 }
 
-bool HasFacts(const MemoryConfig& memory) { return memory.task == "facts"; }
+bool HasFacts(const MemoryConfig& memory) { return memory.task == MemoryTaskKind::kFacts; }
 
 EpisodeLengths LengthsOfLastStage(const MemoryConfig& memory) {
   return HasFacts(memory) ? kFactsLengths : kLengthsOfStage[kMemoryStages - 1];
@@ -173,7 +173,7 @@ absl::Status CheckFacts(const MemoryConfig& memory) {
                                                    " cuts off messages: with memory.task facts set it to at least ",
                                                    kFactsLongestMessage));
   }
-  if (memory.reward == "agemem" && memory.max_rounds < kFactsLengths.most) {
+  if (memory.reward == MemoryReward::kAgemem && memory.max_rounds < kFactsLengths.most) {
     return absl::InvalidArgumentError(absl::StrCat(
         "memory.max_rounds ", memory.max_rounds, " is less than the ", kFactsLengths.most,
         " operations that an episode can have with memory.task facts, so that episodes are penalised whatever they do: "

@@ -11,19 +11,35 @@
 
 namespace reprise::rl {
 
+// What an episode's operations are drawn from (rl/workloads/memory_agent/behaviour.h).
+enum class MemoryBehaviour { kUniform, kPolicy, kGuided, kHeuristic };
+
+// What the episodes of the third stage are about.
+enum class MemoryTaskKind { kNotes, kFacts };
+
+// What retrieval compares: words, or hash embeddings.
+enum class MemorySimilarity { kKeywords, kCosine };
+
+// Whether each operation is rewarded, or the outcome of an episode.
+enum class MemoryReward { kComposite, kAgemem };
+
+// The bounds of an operation's reward (rl/workloads/memory_agent/operation_reward.h).
+enum class RewardMode { kClamped, kOriginal };
+
 struct MemoryConfig {
   int64_t stage1_steps = 1000, stage2_steps = 2000, stage3_steps = 3000;
-  std::string stage1_behaviour = "uniform", stage2_behaviour = "uniform", stage3_behaviour = "policy";
-  std::string task = "notes";
-  std::string similarity = "keywords";
+  MemoryBehaviour stage1_behaviour = MemoryBehaviour::kUniform, stage2_behaviour = MemoryBehaviour::kUniform;
+  MemoryBehaviour stage3_behaviour = MemoryBehaviour::kPolicy;
+  MemoryTaskKind task = MemoryTaskKind::kNotes;
+  MemorySimilarity similarity = MemorySimilarity::kKeywords;
   int64_t buffer_size = 20;
   int64_t store_size = 3;
   int64_t context_window = 4096;
   double filter_threshold = 0.5;
   double latency_spread = 1;
 
-  std::string reward = "composite";
-  std::string reward_mode = "clamped";
+  MemoryReward reward = MemoryReward::kComposite;
+  RewardMode reward_mode = RewardMode::kClamped;
   double task_weight = 0.5, efficiency_weight = 0.3, quality_weight = 0.2;
   double success_reward = 1, failure_reward = -0.5;
   double max_latency = 1000, optimal_latency = 100;

@@ -31,14 +31,14 @@ void VisitThinking(config::FieldList& list, QuietStarConfig& quiet_star) {
               "of the next token, as a share of the greatest, its loss, and with attention_dispersion how far the "
               "attention is spread: weighted 4, 3 and 3, between 0 and 1. Evaluations leave out the loss, for which "
               "they would have to know the answer.")
-      .ReadIf([&quiet_star] { return quiet_star.positions == "difficult"; }, kInjected);
+      .ReadIf([&quiet_star] { return quiet_star.positions == ThoughtPositions::kDifficult; }, kInjected);
   list.Int("injection_interval", quiet_star.injection_interval, Between(1, kMostTokens),
            "Tokens from one such position to the next, at least.")
-      .ReadIf([&quiet_star] { return quiet_star.positions == "difficult"; }, kInjected);
+      .ReadIf([&quiet_star] { return quiet_star.positions == ThoughtPositions::kDifficult; }, kInjected);
   list.Bool("attention_dispersion", quiet_star.attention_dispersion,
             "Whether the difficulty has a term of the attention: its entropy in the last "
             "layer, as a share of the greatest, mean over heads.")
-      .ReadIf([&quiet_star] { return quiet_star.positions == "difficult"; }, kInjected);
+      .ReadIf([&quiet_star] { return quiet_star.positions == ThoughtPositions::kDifficult; }, kInjected);
   list.Int("min_thought_length", quiet_star.min_thought_length, Between(1, kMostTokens),
            "Tokens of a thought, without its delimiters, at least; each length up to the greatest is equally likely.");
   list.Int("max_thought_length", quiet_star.max_thought_length, Between(1, kMostTokens), "The same at most.");
@@ -53,12 +53,12 @@ void VisitThinking(config::FieldList& list, QuietStarConfig& quiet_star) {
       "thought's hidden state against the text's; attention, a gated attention from the text's to the thought's.");
   list.Bool("bounded_mixing", quiet_star.bounded_mixing,
             "Whether the weight is within 0 and 1, and 1/2 at first; else it is any number, and 0.")
-      .ReadIf([&quiet_star] { return quiet_star.mixing == "scalar"; }, "quiet_star.mixing scalar");
+      .ReadIf([&quiet_star] { return quiet_star.mixing == ThoughtMixing::kScalar; }, "quiet_star.mixing scalar");
   list.Int("mixing_heads", quiet_star.mixing_heads, Between(1, 4096), "Heads; they divide the model's width.")
-      .ReadIf([&quiet_star] { return quiet_star.mixing == "attention"; }, kAttention);
+      .ReadIf([&quiet_star] { return quiet_star.mixing == ThoughtMixing::kAttention; }, kAttention);
   list.Double("mixing_dropout", quiet_star.mixing_dropout, {.low = 0, .high = 0.99},
               "Share of its probabilities that are dropped in training.")
-      .ReadIf([&quiet_star] { return quiet_star.mixing == "attention"; }, kAttention);
+      .ReadIf([&quiet_star] { return quiet_star.mixing == ThoughtMixing::kAttention; }, kAttention);
 }
 
 void VisitRewards(config::FieldList& list, QuietStarConfig& quiet_star, const ThoughtConditions& when) {

@@ -14,9 +14,18 @@
 
 namespace reprise::rl {
 
+// Where the model thinks.
+enum class ThoughtPositions { kEvery, kDifficult, kAnswer };
+// How a thought changes what is predicted.
+enum class ThoughtMixing { kScalar, kAttention };
+// The tokens whose cross-entropy counts.
+enum class CountedTokens { kText, kAnswer };
+// The direction of the divergence between the policy and its frozen copy.
+enum class KlDirection { kPolicyFromCopy, kCopyFromPolicy };
+
 struct QuietStarConfig {
   // Where and how long the model thinks.
-  std::string positions = "every";
+  ThoughtPositions positions = ThoughtPositions::kEvery;
   double injection_threshold = 0.6;
   int64_t injection_interval = 3;
   bool attention_dispersion = false;
@@ -25,7 +34,7 @@ struct QuietStarConfig {
   double delimiter_gradient_weight = 100;
 
   // How thoughts change predictions.
-  std::string mixing = "scalar";
+  ThoughtMixing mixing = ThoughtMixing::kScalar;
   bool bounded_mixing = false;
   int64_t mixing_heads = 8;
   double mixing_dropout = 0.1;
@@ -36,10 +45,10 @@ struct QuietStarConfig {
   bool clamp_rewards = true;
   double reward_weight = 1;
   double base_weight = 0.5, talk_weight = 0.5;
-  std::string counted = "text";
+  CountedTokens counted = CountedTokens::kText;
   std::string value_hidden = "256 256";  // "": none
   bool values_train_decoder = false;
-  std::string kl_direction = "policy_from_copy";
+  KlDirection kl_direction = KlDirection::kPolicyFromCopy;
 
   // Prompt baking, in the SFT phase.
   double plain_share = 0.5;
