@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
         NoFloat("ThetaOutOfRange", "model.rope_theta=1e-12", "1 to 1e30"),
         NoFloat("NormEpsilonThatIsNoFloat", "model.rms_norm_eps=1e-46", "1e-30 or more, less than 1"),
         NoFloat("ClipThatIsNoFloat", "model.clip_qkv=1e-46", "1e-30 to 1e30, or 0"),
-        NoFloat("WeightOfTheDivergence", "algorithm.beta=1e30", "0 to 1e9, or -1"),
+        NoFloat("WeightOfTheDivergence", "algorithm.beta=1e30", "0 to 1e9"),
         NoFloat("WeightOfTheEntropy", "algorithm.entropy_coef=1e30", "0 to 1e9"),
         NoFloat("DeviationThatIsNoFloat", "model.initializer_range=1e-300", "1e-6 to 1000"),
         NoFloat("PenaltyOutOfRange", "algorithm.missing_eos_penalty=1e19", "0 to 1e9"),
