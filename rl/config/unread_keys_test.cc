@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "core/testing/status_matchers.h"
 #include "gtest/gtest.h"
 #include "rl/algorithm/algorithm.h"
@@ -82,93 +83,66 @@ TEST(UnreadKeysTest, AKeyOfOtherWorkloadsNamesAllThatReadIt) {
               HasSubstr("it needs run.workload completions; or remove it"));
 }
 
+// The message for these settings, which are separated by spaces.
+std::string MessageFor(const std::string& settings) {
+  const std::vector<std::string> overrides = absl::StrSplit(settings, ' ');
+  const absl::StatusOr<ResolvedConfig> resolved = LoadConfig("", "c.toml", overrides);
+  return std::string((resolved.ok() ? CheckKeysAreRead(resolved->config) : resolved.status()).message());
+}
+
 TEST(UnreadKeysTest, RejectsAnUnreadKeyWithItsCondition) {
-  EXPECT_EQ(ErrorMessage([](Config& c) { c.algorithm.advantage.normalize_advantages = true; }),
+  EXPECT_EQ(MessageFor("algorithm.normalize_advantages=true"),
             "algorithm.normalize_advantages is set, but nothing would read it: it needs algorithm.baseline "
             "leave_one_out; or remove it");
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.advantage.gamma = 0.9; }), HasSubstr("algorithm.gamma is set"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.has_value_network = true; }),
-              HasSubstr("needs algorithm.baseline"));
-  for (const char* scale : {"group", "batch"}) {
-    EXPECT_THAT(ErrorMessage([&](Config& c) {
-                  SelectPreset("rloo", &c.algorithm),
-                      c.algorithm.advantage.scale_rewards = ParseScaleRewards(scale).value();
-                }),
-                HasSubstr("algorithm.scale_rewards is set"))
-        << scale;
-  }
-  for (const char* name : {"reinforce", "episode_rloo", "remax", "opo"}) {
-    EXPECT_THAT(
-        ErrorMessage([&](Config& c) { SelectPreset(name, &c.algorithm), c.algorithm.update.num_iterations = 2; }),
-        HasSubstr("algorithm.num_iterations is set, but nothing would read it: it needs a term with a ratio"));
-    EXPECT_THAT(
-        ErrorMessage([&](Config& c) { SelectPreset(name, &c.algorithm), c.algorithm.update.num_mini_batches = 2; }),
-        HasSubstr("algorithm.num_mini_batches is set"));
-    EXPECT_THAT(
-        ErrorMessage([&](Config& c) { SelectPreset(name, &c.algorithm), c.algorithm.update.mini_batch_size = 2; }),
-        HasSubstr("algorithm.mini_batch_size is set"));
-  }
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.update.unit = MinibatchUnit::kDecision; }),
-              HasSubstr("needs algorithm.num_mini_batches above 1, or a mini_batch_size"));
-  EXPECT_THAT(ErrorMessage([](Config& c) {
-                SelectPreset("agemem", &c.algorithm), c.algorithm.advantage.baseline = Baseline::kStepLeaveOneOut;
-                c.algorithm.advantage.scale_rewards = ScaleRewards::kGroup;
-              }),
-              HasSubstr("other than leave_one_out, step_leave_one_out, step_none or value"));
-  EXPECT_THAT(ErrorMessage([](Config& c) {
-                SelectPreset("agemem", &c.algorithm), c.algorithm.advantage.scale_rewards = ScaleRewards::kGroup,
-                                                      c.algorithm.reward.functions = "process";
-                c.process.command = "cat", c.algorithm.advantage.lone_sample_keeps_reward = true;
-              }),
-              HasSubstr("algorithm.lone_sample_keeps_reward is set"));
-  EXPECT_THAT(ErrorMessage([](Config& c) {
-                c.run.workload = "memory_agent", c.memory.stage2_steps = 0,
-                c.memory.stage2_behaviour = MemoryBehaviour::kGuided;
-              }),
-              HasSubstr("needs memory.stage2_steps above 0"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.optimal.beta1 = 1; }),
-              HasSubstr("needs algorithm.baseline optimal"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.lora.alpha = 1; }), HasSubstr("needs lora.r above 0"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.loss.regression_beta = 1; }),
-              HasSubstr("needs algorithm.clip regression"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.entropy.target = 1; }), HasSubstr("use_adaptive_entropy true"));
-  EXPECT_THAT(ErrorMessage([](Config& c) {
-                c.algorithm.entropy.adaptive = true, c.algorithm.entropy.entropy_coef = 1,
-                c.algorithm.entropy.decay = 0.5;
-              }),
-              HasSubstr("without use_adaptive_entropy"));
-  EXPECT_THAT(ErrorMessage([](Config& c) {
-                SelectPreset("gmpo", &c.algorithm),
-                    c.algorithm.loss.importance_sampling_level = ImportanceLevel::kSequence;
-              }),
-              HasSubstr("algorithm.importance_sampling_level is set"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.warmup_start = 0.5; }),
-              HasSubstr("needs optimizer.warmup_steps or"));
-  EXPECT_THAT(
-      ErrorMessage([](Config& c) { c.optimizer.schedule = Schedule::kConstant, c.optimizer.min_lr_rate = 0.5; }),
-      HasSubstr("needs optimizer.schedule linear or cosine"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.weight_decay_on = DecayedTensors::kMatrices; }),
-              HasSubstr("needs optimizer.weight_decay above 0"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.optimizer.warmup_steps = 5, c.optimizer.warmup_ratio = 0.1; }),
-              HasSubstr("optimizer.warmup_steps is set, but nothing would read it: it needs optimizer.warmup_ratio 0"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { SelectPreset("opo", &c.algorithm), c.algorithm.loss.dual_clip = 3; }),
-              HasSubstr("algorithm.dual_clip is set, but nothing would read it: it needs algorithm.clip two_sided"));
-  EXPECT_THAT(ErrorMessage([](Config& c) {
-                SelectPreset("ppo", &c.algorithm), c.algorithm.loss.use_bias_correction_kl = false;
-              }),
-              HasSubstr("algorithm.use_bias_correction_kl"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.reference.sync = true; }), HasSubstr("algorithm.beta above 0"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.algorithm.kl.schedule = KlSchedule::kProportional; }),
-              HasSubstr("that becomes nonzero"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { SetAggregation(Aggregation::kTurnMean, &c.algorithm); }),
-              HasSubstr("environment.name"));
-  EXPECT_EQ(ErrorMessage([](Config& c) { c.model.path = "m", c.model.num_hidden_layers = 3; }),
+  EXPECT_EQ(MessageFor("model.path=m model.num_hidden_layers=3"),
             "model.num_hidden_layers is set, but nothing would read it: it needs a model from scratch, without "
             "model.path, whose config.json says it; or remove it");
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.execution.process_restarts = 3; }), HasSubstr("(process.command)"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.environment.max_turns = 3; }), HasSubstr("environment.max_turns is set"));
-  EXPECT_THAT(ErrorMessage([](Config& c) { c.environment.name = "number_guess", c.environment.kinds = 5; }),
-              HasSubstr("environment.name grid_navigation"));
+  const std::pair<const char*, const char*> cases[] = {
+      {"algorithm.gamma=0.9", "algorithm.gamma is set"},
+      {"algorithm.value_model=network", "needs algorithm.baseline"},
+      {"algorithm.name=rloo algorithm.scale_rewards=group", "algorithm.scale_rewards is set"},
+      {"algorithm.name=rloo algorithm.scale_rewards=batch", "algorithm.scale_rewards is set"},
+      {"algorithm.minibatches_of=decisions", "needs algorithm.num_mini_batches above 1, or a mini_batch_size"},
+      {"algorithm.name=agemem algorithm.baseline=step_leave_one_out algorithm.scale_rewards=group",
+       "other than leave_one_out, step_leave_one_out, step_none or value"},
+      {"algorithm.name=agemem algorithm.scale_rewards=group algorithm.reward=process process.command=cat "
+       "algorithm.lone_sample_keeps_reward=true",
+       "algorithm.lone_sample_keeps_reward is set"},
+      {"run.workload=memory_agent memory.stage2_steps=0 memory.stage2_behaviour=guided",
+       "needs memory.stage2_steps above 0"},
+      {"algorithm.beta1=1", "needs algorithm.baseline optimal"},
+      {"lora.alpha=1", "needs lora.r above 0"},
+      {"algorithm.beta2=1", "needs algorithm.clip regression"},
+      {"algorithm.entropy_target=1", "use_adaptive_entropy true"},
+      {"algorithm.use_adaptive_entropy=true algorithm.entropy_coef=1 algorithm.entropy_coef_decay=0.5",
+       "without use_adaptive_entropy"},
+      {"algorithm.name=gmpo algorithm.importance_sampling_level=sequence",
+       "algorithm.importance_sampling_level is set"},
+      {"optimizer.warmup_start=0.5", "needs optimizer.warmup_steps or"},
+      {"optimizer.schedule=constant optimizer.min_lr_rate=0.5", "needs optimizer.schedule linear or cosine"},
+      {"optimizer.weight_decay_on=matrices", "needs optimizer.weight_decay above 0"},
+      {"optimizer.warmup_steps=5 optimizer.warmup_ratio=0.1",
+       "optimizer.warmup_steps is set, but nothing would read it: it needs optimizer.warmup_ratio 0"},
+      {"algorithm.name=opo algorithm.dual_clip=3",
+       "algorithm.dual_clip is set, but nothing would read it: it needs algorithm.clip two_sided"},
+      {"algorithm.name=ppo algorithm.use_bias_correction_kl=false", "algorithm.use_bias_correction_kl"},
+      {"algorithm.sync_ref_model=true", "algorithm.beta above 0"},
+      {"algorithm.kl_schedule=proportional", "that becomes nonzero"},
+      {"algorithm.aggregation=turn_mean", "environment.name"},
+      {"execution.process_restarts=3", "(process.command)"},
+      {"environment.max_turns=3", "environment.max_turns is set"},
+      {"environment.name=number_guess environment.kinds=5", "environment.name grid_navigation"}};
+  for (const auto& [settings, message] : cases) EXPECT_THAT(MessageFor(settings), HasSubstr(message)) << settings;
+}
+
+TEST(UnreadKeysTest, ATermWithoutARatioMakesOneUpdate) {
+  for (const std::string name : {"reinforce", "episode_rloo", "remax", "opo"}) {
+    const std::string settings = "algorithm.name=" + name + " algorithm.";
+    EXPECT_THAT(MessageFor(settings + "num_iterations=2"),
+                HasSubstr("algorithm.num_iterations is set, but nothing would read it: it needs a term with a ratio"));
+    EXPECT_THAT(MessageFor(settings + "num_mini_batches=2"), HasSubstr("algorithm.num_mini_batches is set"));
+    EXPECT_THAT(MessageFor(settings + "mini_batch_size=2"), HasSubstr("algorithm.mini_batch_size is set"));
+  }
 }
 
 // Such a row makes four iterations by itself.

@@ -271,6 +271,11 @@ std::vector<Choice> OfAdvantages() {
        true},
       {"punished", "grpo", CHOOSE(a.reward.soft_punish_cache = 3; a.reward.missing_eos_penalty = 0.5), false,
        "completions/clipped_ratio"},
+  };
+}
+
+std::vector<Choice> OfValues() {
+  return {
       {"values_of_a_network", "ppo", CHOOSE(a.has_value_network = true; a.update.num_iterations = 2)},
       {"values_of_a_network_in_turns", "ppo", CHOOSE(a.has_value_network = true; a.update.num_iterations = 2), true},
       {"values_discounted", "ppo",
@@ -425,6 +430,7 @@ class ReferenceChoicesTest : public ::testing::TestWithParam<Choice> {};
 
 const auto kChoiceName = [](const ::testing::TestParamInfo<Choice>& info) { return info.param.name; };
 
+INSTANTIATE_TEST_SUITE_P(Values, ReferenceChoicesTest, ::testing::ValuesIn(OfValues()), kChoiceName);
 INSTANTIATE_TEST_SUITE_P(Advantages, ReferenceChoicesTest, ::testing::ValuesIn(OfAdvantages()), kChoiceName);
 INSTANTIATE_TEST_SUITE_P(Loss, ReferenceChoicesTest, ::testing::ValuesIn(OfTheLoss()), kChoiceName);
 INSTANTIATE_TEST_SUITE_P(Model, ReferenceChoicesTest, ::testing::ValuesIn(OfTheModel()), kChoiceName);

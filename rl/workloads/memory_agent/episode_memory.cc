@@ -24,13 +24,16 @@ std::function<int64_t()> MakeClock(std::shared_ptr<int64_t> latency_us) {
   };
 }
 
+data::Similarity ToSimilarity(const MemoryConfig& config) {
+  return config.similarity == MemorySimilarity::kCosine ? data::Similarity::kCosine : data::Similarity::kKeywords;
+}
+
 data::AgentMemory MakeAgentMemory(const MemoryConfig& config, int64_t store_size, std::shared_ptr<int64_t> latency_us) {
   data::AgentMemoryOptions options;
   options.now_us = MakeClock(std::move(latency_us));
   options.buffer.capacity = config.buffer_size;
   options.buffer.context_window = config.context_window;
-  options.similarity =
-      config.similarity == MemorySimilarity::kCosine ? data::Similarity::kCosine : data::Similarity::kKeywords;
+  options.similarity = ToSimilarity(config);
   absl::StatusOr<data::AgentMemory> created =
       data::AgentMemory::Create(std::make_unique<data::InMemoryStore>(store_size), std::move(options));
   CHECK(created.ok());  // the configuration has been checked
@@ -56,7 +59,7 @@ EpisodeMemory::EpisodeMemory(const MemoryConfig& config, int64_t store_size)
       latency_us_(std::make_shared<int64_t>(0)),
       memory_(MakeAgentMemory(config, store_size, latency_us_)) {}
 
-data::Similarity EpisodeMemory::similarity() const { return config_.similarity; }
+data::Similarity EpisodeMemory::similarity() const { return ToSimilarity(config_); }
 
 int64_t EpisodeMemory::stored() const {
   const absl::StatusOr<int64_t> stored = memory_.store().Size();
