@@ -54,23 +54,24 @@ TEST(EvaluationCheckTest, RejectsAFileTogetherWithAShare) {
 }
 
 TEST(EvaluationCheckTest, AProgramsRewardDefinesNoAccuracy) {
-  const auto defines = [](const std::string& reward, const std::string& environment, double correct_reward) {
+  const auto defines = [](const std::string& reward, const std::string& environment,
+                          std::optional<double> correct_reward) {
     Config config;
     config.algorithm.reward.functions = reward;
     config.environment.name = environment;
     config.evaluation.correct_reward = correct_reward;
     return DefinesAccuracy(config);
   };
-  EXPECT_TRUE(defines("exact_match", "", 0));
-  EXPECT_TRUE(defines("character_match", "", 0));
-  EXPECT_TRUE(defines("process exact_match", "", 0));
-  EXPECT_TRUE(defines("environment process", "process", 0));
-  EXPECT_FALSE(defines("process", "", 0));
+  EXPECT_TRUE(defines("exact_match", "", {}));
+  EXPECT_TRUE(defines("character_match", "", {}));
+  EXPECT_TRUE(defines("process exact_match", "", {}));
+  EXPECT_TRUE(defines("environment process", "process", {}));
+  EXPECT_FALSE(defines("process", "", {}));
   EXPECT_TRUE(defines("process", "", 1));
 }
 
 TEST(EvaluationCheckTest, WithoutAccuracyTheMetricIsAReward) {
-  const auto with = [](const std::string& metric, double correct_reward = 0) {
+  const auto with = [](const std::string& metric, std::optional<double> correct_reward = {}) {
     return [=](Config& config) {
       config.algorithm.reward.functions = "process";
       config.evaluation.metric_for_best_model = metric;
