@@ -66,11 +66,11 @@ TEST(PlanCheckTest, APlanIsThatOfItsRunsWithVariantsDrawsPresetsAndFiles) {
        {std::string(kSweep), std::string("[grid]\ndata.path = [\"a.jsonl\", \"b.jsonl\"]\nrun.seed = [1, 2]\n"),
         std::string(
             "[[variants]]\nname = \"x\"\nalgorithm.name = \"rloo\"\ngrid.run.seed = [1, 2]\n[[variants]]\n"
-            "name = \"y\"\rl::SetBeta([0.1, &ngrid.algorithm), 0.2]\n[random]\ncount = 3\noptimizer.learning_rate = "
+            "name = \"y\"\ngrid.algorithm.beta = [0.1, 0.2]\n[random]\ncount = 3\noptimizer.learning_rate = "
             "{low = 1e-4, high = 1e-2}\n"),
         std::string("[grid]\noptimizer.preset = [\"phase_3\", \"phase_5\"]\nlora.target_modules = [\"v_proj q_proj\", "
                     "\"o_proj\"]\n[settings]\nlora.r = 2\n"),
-        std::string("[grid]\nalgorithm.loss_type = [\"\", \"dr_grpo\"]\n")}) {
+        std::string("[grid]\nalgorithm.loss_type = [\"dapo\", \"dr_grpo\"]\n")}) {
     const Sweep sweep = MakeSweep(text);
     ASSERT_GE(sweep.plan.trials.size(), 2u);
     EXPECT_EQ(PlanDifference(sweep.plan, sweep.outcomes), "") << text;

@@ -103,9 +103,9 @@ run.steps = 2
 
 TEST(SweepPlanTest, RewardsUnderAnotherPunishmentAreThoseOfAnotherProblem) {
   ASSERT_OK_AND_ASSIGN(const SweepPlan plan, Plan(R"([grid]
-algorithm.reward.missing_eos_penalty = [0.0, 0.5]
-algorithm.reward.soft_punish_cache = [0, 2]
-rl::SetEpsilon([0.1, &algorithm), 0.2]
+algorithm.missing_eos_penalty = [0.0, 0.5]
+algorithm.soft_punish_cache = [0, 2]
+algorithm.epsilon = [0.1, 0.2]
 )"));
   ASSERT_EQ(plan.trials.size(), 8u);
   std::set<std::string> problems;

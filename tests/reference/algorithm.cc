@@ -31,7 +31,7 @@ Vector RewardWeights(const rl::AlgorithmConfig& a, size_t functions) {
 
 namespace {
 
-// Returns the index of "environment" in algorithm.reward.functions, if it is there.
+// Returns the index of "environment" in algorithm.reward, if it is there.
 std::optional<size_t> PlaceOfEnvironment(const rl::AlgorithmConfig& a) {
   std::istringstream names(a.reward.functions);
   size_t f = 0;
