@@ -311,14 +311,14 @@ TEST(EvaluateTest, ASplitOfAConfigurationIsComparedWithThatOfTheModelsRun) {
   };
   // Lengths and letters of the drawn problems do not change which of them are held out.
   // No sum is among the words that it drew.
+  // A truncated prompt is a shorter word, which both have held out or neither.
   for (const char* set : {"run.seed=5", "evaluation.held_out_share=0.2", "data.max_length=4", "data.alphabet_size=9",
-                          "data.task=\"addition\""}) {
+                          "data.task=\"addition\"", "rollout.max_prompt_length=2"}) {
     const ProcessResult result = evaluate(set);
     EXPECT_TRUE(IsHeldOut(result)) << set;
     EXPECT_THAT(result.err, Not(HasSubstr("held out"))) << set;
   }
-  for (const char* set : {"evaluation.split_seed=7", "evaluation.held_out_share=0.9", "data.task=\"sort\"",
-                          "rollout.max_prompt_length=2"}) {
+  for (const char* set : {"evaluation.split_seed=7", "evaluation.held_out_share=0.9", "data.task=\"sort\""}) {
     const ProcessResult result = evaluate(set);
     EXPECT_FALSE(IsHeldOut(result)) << set;
     EXPECT_THAT(result.err, HasSubstr("warning: these problems are not called held out: the run that wrote the model "
