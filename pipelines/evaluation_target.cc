@@ -286,7 +286,7 @@ absl::StatusOr<rl::Config> ConfigOfModel(const EvaluationRequest& request) {
   return std::move(resolved.config);
 }
 
-// Or a model's, for a directory without run.h5. NotFound if it is neither.
+// Returns whether a directory without run.h5 holds a run that has not finished; false: a model. NotFound if neither.
 absl::StatusOr<bool> IsUnfinishedRun(FileSystem& files, const std::string& directory) {
   ASSIGN_OR_RETURN(const bool is_model, Exists(files, JoinPath(directory, "config.json")));
   if (is_model) return false;
@@ -437,7 +437,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
     RETURN_IF_ERROR(JudgeHeldOut(target, PromptsKnownOfModel(target, model.parts), &model));
     RETURN_IF_ERROR(TakeTask(request, target, &model));
     RETURN_IF_ERROR(JudgeOrigin(target, &model));
-    RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
+    RETURN_IF_ERROR(model.parts.workload->ProbeProcess(target.config));
     return model;
   }
   StoredRun run;
@@ -451,7 +451,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
     model.parts.workload->process()->Fail(absl::FailedPreconditionError("stored replies replace the external process"));
   } else {
     RETURN_IF_ERROR(CheckCommandIsGiven(request, target.config, run));
-    RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
+    RETURN_IF_ERROR(model.parts.workload->ProbeProcess(target.config));
   }
   return model;
 }
@@ -474,7 +474,7 @@ absl::StatusOr<EvaluatedModel> LoadPolicy(const EvaluationRequest& request, cons
   StoredRun run;
   RETURN_IF_ERROR(TakeWeights(request, target, ranks_on_this_machine, &run, &model));
   RETURN_IF_ERROR(JudgeFirstWeights(target, run, &model));
-  RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
+  RETURN_IF_ERROR(model.parts.workload->ProbeProcess(target.config));
   return model;
 }
 
