@@ -107,16 +107,16 @@ absl::Status CheckSomeAreHeldOut(const EvaluationRequest& request, const Evaluat
 
 // Returns the prompts of the problems of data.path, where they were read, on which the run trains. With a file of
 // held-out problems, the target's configuration has no split, but the run may have one.
-absl::StatusOr<std::set<std::string>> PromptsOfFile(const StoredRun& run, const EvaluationTarget& target,
+absl::StatusOr<std::set<std::string>> PromptsOfFile(const rl::Config& trained, const EvaluationTarget& target,
                                                     const rl::PreparedCompletions& completions) {
-  const bool is_split = !target.config.evaluation.path.empty() && run.config.evaluation.held_out_share > 0;
+  const bool is_split = !target.config.evaluation.path.empty() && trained.evaluation.held_out_share > 0;
   std::set<std::string> prompts;
   if (!is_split) {
     for (const data::Task& problem : completions.problems) prompts.insert(problem.prompt);
     return prompts;
   }
   rl::Config config = target.config;
-  config.evaluation = run.config.evaluation;
+  config.evaluation = trained.evaluation;
   ASSIGN_OR_RETURN(const rl::Split split, rl::SplitProblems(config, *completions.tokenizer, completions.problems));
   for (const int64_t i : split.training) prompts.insert(completions.problems[i].prompt);
   return prompts;
@@ -139,16 +139,28 @@ void AddIfTrainedOn(const std::vector<ExternalFile>& stored, const rl::RunParts&
 absl::StatusOr<std::set<std::string>> PromptsToTrainOn(const StoredRun& run, const EvaluationTarget& target,
                                                        const EvaluatedModel& model) {
   const rl::RunParts& parts = model.parts;
-  ASSIGN_OR_RETURN(std::set<std::string> prompts, PromptsOfFile(run, target, rl::GetPreparedCompletions(parts)));
+  ASSIGN_OR_RETURN(std::set<std::string> prompts, PromptsOfFile(run.config, target, rl::GetPreparedCompletions(parts)));
   prompts.merge(PromptsUpTo(run, model.step));
   if (run.config.evaluation.held_out_share == 0) AddIfTrainedOn(run.reader->header().external_files, parts, &prompts);
   return prompts;
 }
 
+// Whether data.path is the file of a training, which `stored` identifies.
+bool HaveSameProblems(const std::vector<ExternalFile>& stored, const rl::RunParts& parts) {
+  return std::any_of(stored.begin(), stored.end(), [&](const ExternalFile& trained) {
+    return trained.name == rl::kProblemsName &&
+           std::any_of(parts.external_files.begin(), parts.external_files.end(), [&](const rl::ExternalFile& file) {
+             return file.name == rl::kProblemsName && file.sha256 == trained.sha256;
+           });
+  });
+}
+
 // The same for a model that is evaluated on its own task, or on that of a configuration.
-std::set<std::string> PromptsKnownOfModel(const EvaluationTarget& target, const rl::RunParts& parts) {
-  std::set<std::string> prompts;
-  for (const data::Task& problem : rl::GetPreparedCompletions(parts).problems) prompts.insert(problem.prompt);
+absl::StatusOr<std::set<std::string>> PromptsKnownOfModel(const EvaluationTarget& target, const rl::RunParts& parts) {
+  // The training's own file is split as the training has split it.
+  const bool is_own_file = target.task && HaveSameProblems(target.task->files, parts);
+  const rl::Config& trained = is_own_file ? target.task->config : target.config;
+  ASSIGN_OR_RETURN(std::set<std::string> prompts, PromptsOfFile(trained, target, rl::GetPreparedCompletions(parts)));
   if (target.task && target.task->config.evaluation.held_out_share == 0) {
     AddIfTrainedOn(target.task->files, parts, &prompts);
   }
@@ -166,8 +178,17 @@ std::string SeparateDraws(const rl::Config& config) {
                       "training may have used the same problems");
 }
 
-// Compares the tasks with `prompts`, which were, or may have been, trained on.
-absl::Status JudgeHeldOut(const EvaluationTarget& target, const std::set<std::string>& prompts, EvaluatedModel* model) {
+// Returns why what a model's directory says of its trainings does not prove that they have not used the problems; ""
+// where it does.
+absl::StatusOr<std::string> WhyNotByOrigin(const ModelTask& origin, const EvaluatedTasks& evaluated) {
+  ASSIGN_OR_RETURN(const std::string why, WhyNotHeldOut(origin, evaluated));
+  if (!why.empty()) return why;
+  if (BeganWithOtherWeights(origin.files)) return WhyOtherWeights();
+  return WhyNotHeldOutBefore(origin.earlier, evaluated);
+}
+
+// Compares the tasks with those that were, or may have been, trained on.
+absl::Status JudgeHeldOut(const EvaluationTarget& target, const rl::TrainedPrompts& trained, EvaluatedModel* model) {
   const rl::EvaluationConfig& evaluation = target.config.evaluation;
   if (TrainedNothing(target)) {
     model->held_out = true;
@@ -175,11 +196,17 @@ absl::Status JudgeHeldOut(const EvaluationTarget& target, const std::set<std::st
   }
   if (evaluation.path.empty() && evaluation.held_out_share == 0) {
     model->remark = SeparateDraws(target.config);
+    if (!target.origin.ok() || !*target.origin) return absl::OkStatus();
+    // Its trainings may be unable to draw such problems.
+    ASSIGN_OR_RETURN(const std::string why,
+                     WhyNotByOrigin(**target.origin, {target.config, model->parts, model->tasks}));
+    model->held_out = why.empty();
+    if (model->held_out) model->remark.clear();
     return absl::OkStatus();
   }
   const rl::PreparedCompletions& completions = rl::GetPreparedCompletions(model->parts);
-  ASSIGN_OR_RETURN(const int64_t known,
-                   rl::CountTrainedOn(target.config, *completions.tokenizer, prompts, model->tasks));
+  ASSIGN_OR_RETURN(const int64_t known, rl::CountTrainedOn(target.config, *completions.tokenizer, trained, model->tasks,
+                                                           target.config.rollout));
   model->held_out = known == 0;
   if (known == 0) return absl::OkStatus();
   const absl::string_view where =
@@ -434,7 +461,9 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
   if (!target.is_run) {
     ASSIGN_OR_RETURN(model.parts, rl::PrepareRun(target.config, ranks_on_this_machine, rl::RunUse::kEvaluation));
     RETURN_IF_ERROR(SelectTasks(target, &model));
-    RETURN_IF_ERROR(JudgeHeldOut(target, PromptsKnownOfModel(target, model.parts), &model));
+    ASSIGN_OR_RETURN(std::set<std::string> known, PromptsKnownOfModel(target, model.parts));
+    const rl::Config& trained = target.task ? target.task->config : target.config;
+    RETURN_IF_ERROR(JudgeHeldOut(target, {std::move(known), trained.rollout}, &model));
     RETURN_IF_ERROR(TakeTask(request, target, &model));
     RETURN_IF_ERROR(JudgeOrigin(target, &model));
     RETURN_IF_ERROR(model.parts.workload->ProbeProcess(target.config));
@@ -443,8 +472,8 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
   StoredRun run;
   RETURN_IF_ERROR(TakeWeights(request, target, ranks_on_this_machine, &run, &model));
   RETURN_IF_ERROR(SelectTasks(target, &model));
-  ASSIGN_OR_RETURN(const std::set<std::string> prompts, PromptsToTrainOn(run, target, model));
-  RETURN_IF_ERROR(JudgeHeldOut(target, prompts, &model));
+  ASSIGN_OR_RETURN(std::set<std::string> prompts, PromptsToTrainOn(run, target, model));
+  RETURN_IF_ERROR(JudgeHeldOut(target, {std::move(prompts), run.config.rollout}, &model));
   RETURN_IF_ERROR(JudgeFirstWeights(target, run, &model));
   ASSIGN_OR_RETURN(model.stored, StoredEvaluation(request, target.config, run, model.step));
   if (model.stored) {

@@ -107,9 +107,14 @@ absl::StatusOr<Value> AcceptWhole(const Field& field, const Value& value) {
 std::optional<Interval> ParseInterval(absl::string_view text) {
   const Names words = absl::StrSplit(text, ' ', absl::SkipEmpty());
   Interval interval;
-  const bool is_one = words.size() == 2 && absl::SimpleAtod(words[0], &interval.first) &&
-                      absl::SimpleAtod(words[1], &interval.second) && std::isfinite(interval.first) &&
-                      std::isfinite(interval.second) && interval.first <= interval.second;
+  const auto is_bound = [](absl::string_view word, double* bound) {
+    if (!absl::SimpleAtod(word, bound) || !(std::abs(*bound) <= kMostFloat)) return false;
+    if (*bound != 0 && std::abs(*bound) < kLeastFloat) return false;
+    *bound = *bound == 0 ? 0.0 : *bound;  // -0 becomes 0
+    return true;
+  };
+  const bool is_one = words.size() == 2 && is_bound(words[0], &interval.first) &&
+                      is_bound(words[1], &interval.second) && interval.first <= interval.second;
   return is_one ? std::optional(interval) : std::nullopt;
 }
 

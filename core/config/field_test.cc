@@ -100,7 +100,9 @@ TEST(FieldTest, AnIntervalIsTwoNumbersInOrderOrAbsent) {
   ASSERT_EQ(range.Set(std::string("-5  2.5")), absl::OkStatus());
   EXPECT_EQ(absent.range, Interval(-5, 2.5));
   EXPECT_EQ(range.Get(), Value(std::string("-5 2.5")));
-  for (const std::string wrong : {"5 -5", "1", "1 2 3", "a b", "1 inf", ""}) {
+  ASSERT_EQ(range.Set(std::string("-0 1")), absl::OkStatus());
+  EXPECT_EQ(range.Get(), Value(std::string("0 1"))) << "equal values have one text";
+  for (const std::string wrong : {"5 -5", "1", "1 2 3", "a b", "1 inf", "", "1e-320 1", "-1e300 1"}) {
     EXPECT_EQ(range.Set(wrong).message(),
               "s.range is " + Quoted(wrong) + "; expected two numbers, the lower one first, as \"-5 5\", or \"none\"");
   }

@@ -80,9 +80,12 @@ const std::atomic<bool>& InterruptBySignals() {
   action.sa_handler = Request;
   action.sa_flags = SA_RESTART | SA_RESETHAND;  // file and message calls are not interrupted
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGTERM, SIGUSR1}) sigaction(signal, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
   action.sa_handler = RequestAndAnswer;
   sigaction(SIGINT, &action, nullptr);
+  action.sa_handler = Request;
+  action.sa_flags = SA_RESTART;  // the launcher sends it until the process has ended
+  sigaction(SIGUSR1, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);  // the run goes on when nobody reads its progress any more
   return requested;
 }

@@ -32,8 +32,8 @@ int RunProgram(const CommandLine& command_line,
 int RunOnOneRank(const CommandLine& command_line, const std::function<absl::StatusOr<int>(Logger& logger)>& verb);
 
 // Makes SIGINT (Ctrl-C), SIGTERM and SIGUSR1 (sent by a cluster that reclaims its nodes) a request to stop after the
-// current step; for SIGINT a line is printed on stderr. A second signal of the same kind ends the process at once. Each
-// signal sets the returned flag. Must be called once, before the work.
+// current step; for SIGINT a line is printed on stderr. A second signal of the same kind ends the process at once, but
+// for SIGUSR1, which the launcher repeats. Each signal sets the returned flag. Must be called once, before the work.
 const std::atomic<bool>& InterruptBySignals();
 
 // The clock that pipelines pass to code that measures time: monotonic seconds from an arbitrary origin.

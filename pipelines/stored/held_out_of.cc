@@ -11,6 +11,7 @@
 #include "rl/config/workload_traits.h"
 #include "rl/episodes/draw_problem.h"
 #include "rl/episodes/problem_form.h"
+#include "rl/episodes/prompt.h"
 #include "rl/evaluation/held_out_tasks.h"
 #include "rl/record/completions/completion_record.h"
 #include "rl/workloads/completions/data_file.h"
@@ -53,13 +54,15 @@ std::string MayHaveUsed(const ModelTask& task, const Words& words, absl::string_
 
 // Counts the tasks that are not on the held-out side of the split of a training that drew its problems.
 absl::StatusOr<int64_t> CountMayBeDrawn(const ModelTask& task, const models::Tokenizer& tokenizer,
-                                        const std::vector<rl::TaskRecord>& tasks) {
+                                        const EvaluatedTasks& evaluated) {
   const uint64_t seed = static_cast<uint64_t>(task.config.evaluation.split_seed);
   ASSIGN_OR_RETURN(const rl::ProblemForms forms, rl::ProblemForms::Create(task.config, tokenizer));
-  return std::count_if(tasks.begin(), tasks.end(), [&](const rl::TaskRecord& each) {
-    if (forms.IsNeverDrawn(rl::CompletionOf(each).text)) return false;
-    const absl::StatusOr<std::string> form = forms.FormFor(rl::CompletionOf(each).text);
-    return !form.ok() || !rl::IsHeldOut(seed, task.config.evaluation.held_out_share, *form);
+  return std::count_if(evaluated.tasks.begin(), evaluated.tasks.end(), [&](const rl::TaskRecord& each) {
+    const absl::StatusOr<std::string> read =
+        rl::PromptAsRead(evaluated.config.rollout, tokenizer, rl::CompletionOf(each).text);
+    if (!read.ok()) return true;
+    if (forms.IsNeverDrawn(*read)) return false;
+    return !rl::IsHeldOut(seed, task.config.evaluation.held_out_share, forms.FormOfRead(*read));
   });
 }
 
@@ -84,27 +87,27 @@ std::optional<std::vector<data::Task>> ProblemsOfTraining(const ModelTask& task,
 
 // Counts the tasks that are among the training problems of a file, of which `problems` are all.
 absl::StatusOr<int64_t> CountInFile(const ModelTask& task, const models::Tokenizer& tokenizer,
-                                    const std::vector<data::Task>& problems, const std::vector<rl::TaskRecord>& tasks) {
+                                    const std::vector<data::Task>& problems, const EvaluatedTasks& evaluated) {
   ASSIGN_OR_RETURN(const rl::Split split, rl::SplitProblems(task.config, tokenizer, problems));
   std::set<std::string> prompts;
   for (const int64_t i : split.training) prompts.insert(problems[i].prompt);
-  return rl::CountTrainedOn(task.config, tokenizer, prompts, tasks);
+  return rl::CountTrainedOn(task.config, tokenizer, {prompts, task.config.rollout}, evaluated.tasks,
+                            evaluated.config.rollout);
 }
 
 bool DrawsTexts(const rl::Config& config) { return rl::Traits(config).has_texts; }
 
 // Compares tasks with the training, one by one.
-absl::StatusOr<std::string> WhyNotOfTasks(const ModelTask& task, const Words& words, const rl::RunParts& parts,
-                                          const std::vector<rl::TaskRecord>& tasks) {
-  const models::Tokenizer& tokenizer = *rl::GetPreparedCompletions(parts).tokenizer;
+absl::StatusOr<std::string> WhyNotOfTasks(const ModelTask& task, const Words& words, const EvaluatedTasks& evaluated) {
+  const models::Tokenizer& tokenizer = *rl::GetPreparedCompletions(evaluated.parts).tokenizer;
   if (!DrawsTexts(task.config)) return OtherProblems(words);
   if (task.config.data.path.empty()) {
-    ASSIGN_OR_RETURN(const int64_t count, CountMayBeDrawn(task, tokenizer, tasks));
+    ASSIGN_OR_RETURN(const int64_t count, CountMayBeDrawn(task, tokenizer, evaluated));
     return count == 0 ? "" : MayHaveUsed(task, words, absl::StrCat(count, " of them"));
   }
-  const std::optional<std::vector<data::Task>> problems = ProblemsOfTraining(task, parts);
+  const std::optional<std::vector<data::Task>> problems = ProblemsOfTraining(task, evaluated.parts);
   if (!problems) return std::string(words.unknown_file);
-  ASSIGN_OR_RETURN(const int64_t count, CountInFile(task, tokenizer, *problems, tasks));
+  ASSIGN_OR_RETURN(const int64_t count, CountInFile(task, tokenizer, *problems, evaluated));
   if (count == 0) return "";
   return absl::StrCat("the prompts of ", count, " of them are among those that ", words.given,
                       " was given to train on");
@@ -123,7 +126,7 @@ std::string WhyNotOfDraws(const ModelTask& task, const Words& words, const rl::C
 
 absl::StatusOr<std::string> WhyNot(const ModelTask& task, const Words& words, const EvaluatedTasks& evaluated) {
   if (TrainsNothing(task.config)) return "";
-  if (rl::Traits(evaluated.config).has_completions) return WhyNotOfTasks(task, words, evaluated.parts, evaluated.tasks);
+  if (rl::Traits(evaluated.config).has_completions) return WhyNotOfTasks(task, words, evaluated);
   return WhyNotOfDraws(task, words, evaluated.config);
 }
 
@@ -132,7 +135,7 @@ bool TrainsOnEvaluated(const rl::Config& config, const rl::RunParts& parts) {
   if (config.evaluation.path.empty() || !rl::Traits(config).has_completions) return false;
   std::set<std::string> prompts;
   for (const data::Task& problem : rl::GetPreparedCompletions(parts).problems) prompts.insert(problem.prompt);
-  return parts.workload->CountHeldOut(config, prompts).known > 0;
+  return parts.workload->CountHeldOut(config, prompts, config.rollout).known > 0;
 }
 
 }  // namespace

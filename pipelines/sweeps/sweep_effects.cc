@@ -42,8 +42,10 @@ std::map<std::string, size_t> RankValues(const StoredPlan& plan, size_t axis) {
   return place;
 }
 
-// The keys that some trials read and others do not, because of another key: an axis, or one that was chosen. Trials of
-// which only one reads such a key do not differ in it: it is brought along by what makes it read.
+// The keys that some trials read, or have chosen, and others not, because of another key: an axis, or one that was
+// chosen. Trials of which only one reads such a key do not differ in it: it is brought along by what makes it read.
+// Where both read it and one has chosen it they are compared by its value, whether that was chosen or follows from
+// other keys; what follows in both is brought along by what differs.
 class PartlyRead {
  public:
   explicit PartlyRead(const SweepTable& table) : table_(table) {
@@ -57,10 +59,10 @@ class PartlyRead {
       for (const auto& [key, value] : outcome.facts.rest) chosen.insert(key);
     }
     for (const std::string& key : chosen) {
-      const bool is_partly_read = std::any_of(table.outcomes.begin(), table.outcomes.end(), [&](const auto& outcome) {
-        return outcome.status == TrialStatus::kDone && !Reads(outcome.facts, key);
+      const bool is_uneven = std::any_of(table.outcomes.begin(), table.outcomes.end(), [&](const auto& outcome) {
+        return outcome.status == TrialStatus::kDone && (!Reads(outcome.facts, key) || !IsChosen(outcome.facts, key));
       });
-      if (is_partly_read) keys_.insert(key);
+      if (is_uneven) keys_.insert(key);
     }
     for (const TrialOutcome& outcome : table.outcomes) values_.push_back(ListValues(outcome.facts));
   }
@@ -77,28 +79,36 @@ class PartlyRead {
     }
     for (size_t k = 0; k < keys_.size(); ++k) {
       const auto &of_a = values_[a][k], &of_b = values_[b][k];
-      if (of_a && of_b && *of_a != *of_b) return false;
+      if (!of_a || !of_b || !(of_a->is_chosen || of_b->is_chosen)) continue;
+      if (of_a->literal != of_b->literal) return false;
     }
     return true;
   }
 
  private:
-  // By key: the value that was chosen, "" for one that follows from others, and nullopt where it is not read.
-  std::vector<std::optional<std::string>> ListValues(const TrialFacts& facts) const {
-    const std::map<std::string, std::string> chosen(facts.rest.begin(), facts.rest.end());
-    std::vector<std::optional<std::string>> values;
+  struct KeyValue {
+    std::string literal;
+    bool is_chosen;  // otherwise it follows from other keys
+  };
+
+  static bool IsChosen(const TrialFacts& facts, const std::string& key) {
+    return std::any_of(facts.rest.begin(), facts.rest.end(), [&](const auto& each) { return each.first == key; });
+  }
+
+  // By key; nullopt where it is not read.
+  std::vector<std::optional<KeyValue>> ListValues(const TrialFacts& facts) const {
+    std::vector<std::optional<KeyValue>> values;
     for (const std::string& key : keys_) {
-      const auto found = chosen.find(key);
-      values.push_back(found != chosen.end() ? found->second : std::string());
-      if (!Reads(facts, key)) values.back().reset();
+      values.emplace_back();
+      if (Reads(facts, key)) values.back() = {ValueOfKey(facts, key), IsChosen(facts, key)};
     }
     return values;
   }
 
   const SweepTable& table_;
   std::vector<bool> is_axis_;
-  std::set<std::string> keys_;                                   // that no axis varies
-  std::vector<std::vector<std::optional<std::string>>> values_;  // by trial, then key
+  std::set<std::string> keys_;                                // that no axis varies
+  std::vector<std::vector<std::optional<KeyValue>>> values_;  // by trial, then key
 };
 
 // Returns the key of the trials that are compared along the axis: all settings but the axis and those that it implies,

@@ -156,6 +156,24 @@ TEST(SweepEffectsTest, AKeyThatAnAxisMakesUnreadIsBroughtAlongByItAndHasNoValueT
   EXPECT_EQ(scales.effects[0].paired.n, 2);
 }
 
+// [settings] algorithm.epsilon_high = 0.2, which is the value that it has anyway where epsilon is 0.2.
+TEST(SweepEffectsTest, AValueThatFollowsFromTheAxisInSomeTrialsEqualsTheSameOneThatWasChosen) {
+  const auto with = [](const std::string& fixed, const std::string& key, const std::vector<std::string>& values) {
+    std::vector<std::vector<std::string>> settings;
+    for (const std::string& value : values) settings.push_back({fixed, absl::StrCat(key, "=", value)});
+    return TableOfConfigs(key, settings);
+  };
+  EXPECT_EQ(with("algorithm.epsilon_high=0.2", "algorithm.epsilon", {"0.1", "0.2", "0.3"}).effects.size(), 3u);
+  EXPECT_EQ(with("algorithm.aggregation=grpo", "algorithm.loss_type", {"dapo", "grpo", "bnpo"}).effects.size(), 3u);
+  EXPECT_EQ(with("algorithm.clip=two_sided", "algorithm.loss_type", {"dapo", "cispo", "bnpo"}).effects.size(), 3u);
+  EXPECT_EQ(with("algorithm.epsilon_high=5", "algorithm.clip", {"two_sided", "cispo"}).effects.size(), 1u);
+  // What follows in all trials is brought along; what was chosen differently is not.
+  EXPECT_EQ(with("algorithm.beta=0", "algorithm.loss_type", {"dapo", "cispo"}).effects.size(), 1u);
+  const SweepTable differing = TableOfConfigs(
+      "algorithm.loss_type", {{"algorithm.loss_type=dapo", "algorithm.clip=none"}, {"algorithm.loss_type=bnpo"}});
+  EXPECT_TRUE(differing.effects.empty());
+}
+
 TEST(SweepEffectsTest, EffectsOfDifferentProblemsAreNotPooled) {
   const SweepTable table =
       TableOfX({{"1", 0, "p", 5}, {"2", 0, "p", 6}, {"1", 0, "q", 50}, {"2", 0, "q", 30}, {"2", 1, "q", 31}});

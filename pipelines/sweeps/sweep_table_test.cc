@@ -219,11 +219,11 @@ TEST(SweepTableTest, TheKeysInWhichVariantsDifferAreListedWhetherTheFileVariesTh
   const SweepTable table = MakeTable(TwoVariants(), outcomes);
   ASSERT_EQ(table.keys.size(), 4u) << "run.steps is the same";
   EXPECT_EQ(table.keys[0].key, "algorithm.beta");
-  EXPECT_EQ(table.keys[0].value, "-1.0") << "its default";
+  EXPECT_EQ(table.keys[0].value, "0.0") << "its default";
   EXPECT_EQ(table.keys[2].value, "0.05");
   const std::string markdown = ToMarkdown(table);
   EXPECT_THAT(markdown, HasSubstr("| variant | algorithm.beta \\* | algorithm.name |\n|---|---|---|\n"
-                                  "| a | -1.0 | \"a\" |\n| b | 0.05 | \"b\" |\n"));
+                                  "| a | 0.0 | \"a\" |\n| b | 0.05 | \"b\" |\n"));
   EXPECT_THAT(markdown, HasSubstr("\n\\* The sweep's file does not vary this key"));
 }
 

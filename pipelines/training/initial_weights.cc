@@ -67,7 +67,7 @@ std::string DigestOfInitialWeights(const Files& files) {
 void WarnOfTrainedOn(const std::string& text, const StoredRun& run, int64_t step, const rl::Config& config,
                      rl::RunParts* parts) {
   if (config.evaluation.path.empty() && config.evaluation.held_out_share == 0) return;
-  const auto [tasks, known] = parts->workload->CountHeldOut(config, PromptsUpTo(run, step));
+  const auto [tasks, known] = parts->workload->CountHeldOut(config, PromptsUpTo(run, step), run.config.rollout);
   const std::vector<ExternalFile>& files = run.reader->header().external_files;
   const bool was_trained_before = std::any_of(files.begin(), files.end(), [](const ExternalFile& file) {
     return file.name == rl::kInitialWeightsName || file.name == rl::kModelTaskName;

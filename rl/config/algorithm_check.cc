@@ -35,12 +35,13 @@ absl::Status CheckPlaceOfDivergence(const AlgorithmConfig& algorithm) {
 absl::Status CheckExactDivergence(const AlgorithmConfig& algorithm) {
   if (Estimator(algorithm) != KlEstimator::kExact) return absl::OkStatus();
   if (KlInReward(algorithm)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("algorithm.kl_estimator exact is added to the loss, but algorithm.name ", algorithm.name,
-                     " subtracts the divergence from the reward, as an estimate from sampled tokens: ",
-                     algorithm.loss.loss_type == LossType::kRloo ? "choose another algorithm"
-                                                                 : "set algorithm.kl_in_reward to false",
-                     ", or remove kl_estimator"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "algorithm.kl_estimator exact is added to the loss, but ",
+        algorithm.loss.loss_type == LossType::kRloo ? "algorithm.loss_type rloo" : "algorithm.kl_in_reward true",
+        " subtracts the divergence from the reward, as an estimate from sampled tokens: ",
+        algorithm.loss.loss_type == LossType::kRloo ? "choose another algorithm"
+                                                    : "set algorithm.kl_in_reward to false",
+        ", or remove kl_estimator"));
   }
   if (!algorithm.loss.use_bias_correction_kl) return absl::OkStatus();
   return absl::InvalidArgumentError(

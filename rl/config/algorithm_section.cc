@@ -61,7 +61,9 @@ bool ChoosesIterations(const Config& config) {
 bool HasOptimalValues(const Config& config) { return config.algorithm.advantage.baseline == Baseline::kOptimal; }
 
 constexpr absl::string_view kScale =
-    "an algorithm.baseline other than leave_one_out, step_leave_one_out, step_none or value, without whiten_tokens";
+    "an algorithm.baseline other than leave_one_out, step_leave_one_out, step_none or value, without whiten_tokens, "
+    "and "
+    "multi_objective_aggregation sum_then_normalize";
 constexpr absl::string_view kOptimal = "algorithm.baseline optimal";
 constexpr absl::string_view kOldPolicy =
     "a term with a ratio to the sampling policy: an algorithm.clip other than reinforce, which makes one update a step";

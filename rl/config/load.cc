@@ -93,6 +93,20 @@ relative to the working directory. A run stores digests of what they lead to and
 
 )";
 
+// Adds the origins of keys that nobody has set: the preset, or the keys that have moved them from its value.
+void AddOriginsOfPreset(ResolvedConfig* resolved) {
+  Config preset;
+  preset.algorithm = FindAlgorithm(resolved->config.algorithm.name).value();
+  const config::FieldList of_preset = FieldsOf(preset), fields = FieldsOf(resolved->config);
+  for (size_t i = 0; i < fields.fields().size(); ++i) {
+    const config::Field& field = fields.fields()[i];
+    if (!PresetKeys().contains(field.Name())) continue;
+    const bool is_of_preset = field.Get() == of_preset.fields()[i].Get();
+    resolved->origins.emplace(field.Name(), is_of_preset ? absl::StrCat("algorithm.name ", preset.algorithm.name)
+                                                         : "other keys of [algorithm]");
+  }
+}
+
 }  // namespace
 
 const std::set<std::string>& PresetKeys() {
@@ -120,8 +134,7 @@ absl::StatusOr<ResolvedConfig> LoadConfig(absl::string_view text, absl::string_v
   RETURN_IF_ERROR(config::Resolve(text, file_name, overrides, FieldsOf(resolved.config), resolved.origins, unset));
   RETURN_IF_ERROR(FillPreset(&resolved));
   RETURN_IF_ERROR(CheckAlgorithm(resolved.config.algorithm));
-  const std::string preset = absl::StrCat("algorithm.name ", resolved.config.algorithm.name);
-  for (const std::string& key : PresetKeys()) resolved.origins.emplace(key, preset);
+  AddOriginsOfPreset(&resolved);
   resolved.canonical = CanonicalConfig(resolved.config);
   // A run stores this text and must be able to read it; with its escapes it may be longer than the file.
   if (resolved.canonical.size() > config::kLongestToml) {

@@ -80,7 +80,7 @@ constexpr absl::string_view kVespo = "algorithm.clip vespo";
 constexpr absl::string_view kSapo = "algorithm.clip sapo";
 constexpr absl::string_view kDivergence = "a divergence: algorithm.beta above 0, or a kl_schedule that becomes nonzero";
 constexpr absl::string_view kReference =
-    "a reference: algorithm.beta above 0, a kl_schedule that becomes nonzero, or algorithm.name a2po";
+    "a reference: algorithm.beta above 0, a kl_schedule that becomes nonzero, baseline optimal or clip regression";
 constexpr absl::string_view kAdaptive = "algorithm.use_adaptive_entropy true";
 constexpr absl::string_view kBanded = "algorithm.kl_schedule banded";
 constexpr absl::string_view kCorrection = "an algorithm.importance_correction";
@@ -96,7 +96,9 @@ void VisitClips(FieldList& list, AlgorithmConfig& algorithm, const Conditions& w
             "The level of a probability ratio: a token, the mean over a completion (arXiv 2507.18071), or its sum, "
             "with "
             "loss_type rloo.")
-      .ReadIf(when(HasRatio), "algorithm.clip two_sided, cispo, sapo or none");
+      .ReadIf(when(HasRatio),
+              "algorithm.clip two_sided, cispo, sapo or none, or a divergence in the loss with use_bias_correction_kl "
+              "true");
   list.Double("delta", algorithm.loss.delta, kMoreThanOne,
               "Cap of the ratio in the unclipped branch (two-sided clipping).")
       .ReadIf(when(Clips<Clip::kTwoSided>), kTwoSided);
@@ -141,9 +143,10 @@ void VisitCorrection(FieldList& list, AlgorithmConfig& algorithm, const Conditio
       "bounds. They differ where rollout.top_k, top_p or min_new_tokens restrict the draw, where a memory agent "
       "explores (memory.stage1_behaviour), and for thoughts (quiet_star), which never draw the delimiters; elsewhere "
       "every weight is exactly 1 (sampling/importance_sampling_ratio). It costs a forward pass.");
-  list.Double("importance_clip_max", algorithm.correction.clip_max, kPositive, "The greatest such weight.")
+  list.Double("importance_clip_max", algorithm.correction.clip_max, {.low = 1, .high = config::kMostFloat},
+              "The greatest such weight.")
       .ReadIf(when(Corrects), kCorrection);
-  list.Double("importance_clip_min", algorithm.correction.clip_min, kNotNegative, "The least such weight.")
+  list.Double("importance_clip_min", algorithm.correction.clip_min, kShare, "The least such weight.")
       .ReadIf(when(Corrects), kCorrection);
 }
 

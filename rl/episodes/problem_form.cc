@@ -24,7 +24,11 @@ absl::StatusOr<ProblemForms> ProblemForms::Create(const Config& config, const mo
 }
 
 absl::StatusOr<std::string> ProblemForms::FormFor(absl::string_view prompt) const {
-  ASSIGN_OR_RETURN(std::string read, PromptAsRead(rollout_, *tokenizer_, prompt));
+  ASSIGN_OR_RETURN(const std::string read, PromptAsRead(rollout_, *tokenizer_, prompt));
+  return FormOfRead(read);
+}
+
+std::string ProblemForms::FormOfRead(const std::string& read) const {
   if (environment_ != nullptr) return environment_->CanonicalProblem(read);
   return is_generated_ ? data::CanonicalProblem(options_.kind, read) : read;
 }

@@ -28,10 +28,14 @@ class ProblemForms {
   // makes equal have the same. Pure. Errors as Tokenizer::Encode.
   absl::StatusOr<std::string> FormFor(absl::string_view prompt) const;
 
-  // Returns whether it is certain that the configuration draws no problem with this prompt: another task, or other
-  // lengths or letters. False where that is not known: of environments that make their own problems, of files, and of
-  // prompts that the policy reads in another form. Pure.
-  bool IsNeverDrawn(absl::string_view prompt) const;
+  // The same for a prompt that has been truncated already, perhaps by another configuration: `read` is what the policy
+  // of that one reads. Pure.
+  std::string FormOfRead(const std::string& read) const;
+
+  // Returns whether it is certain that the configuration draws no problem that its policy reads as `read`: another
+  // task, or other lengths or letters. False where that is not known: of environments that make their own problems, of
+  // files, where prompts are truncated, and for a text that the tokenizer reads in another form. Pure.
+  bool IsNeverDrawn(absl::string_view read) const;
 
  private:
   ProblemForms(const RolloutConfig& rollout, const models::Tokenizer& tokenizer)

@@ -73,16 +73,17 @@ absl::StatusOr<std::vector<TaskRecord>> HeldOutTasks(const Config& config, const
 }
 
 absl::StatusOr<int64_t> CountTrainedOn(const Config& config, const models::Tokenizer& tokenizer,
-                                       const std::set<std::string>& prompts, const std::vector<TaskRecord>& tasks) {
+                                       const TrainedPrompts& trained, const std::vector<TaskRecord>& tasks,
+                                       const RolloutConfig& evaluated) {
   ASSIGN_OR_RETURN(const ProblemForms forms, ProblemForms::Create(config, tokenizer));
-  std::set<std::string> trained;
-  for (const std::string& prompt : prompts) {
-    absl::StatusOr<std::string> form = forms.FormFor(prompt);
-    if (form.ok()) trained.insert(*std::move(form));
+  std::set<std::string> trained_forms;
+  for (const std::string& prompt : trained.prompts) {
+    const absl::StatusOr<std::string> read = PromptAsRead(trained.rollout, tokenizer, prompt);
+    if (read.ok()) trained_forms.insert(forms.FormOfRead(*read));
   }
   return std::count_if(tasks.begin(), tasks.end(), [&](const auto& task) {
-    const absl::StatusOr<std::string> form = forms.FormFor(CompletionOf(task).text);
-    return form.ok() && trained.contains(*form);
+    const absl::StatusOr<std::string> read = PromptAsRead(evaluated, tokenizer, CompletionOf(task).text);
+    return read.ok() && trained_forms.contains(forms.FormOfRead(*read));
   });
 }
 

@@ -21,10 +21,18 @@ namespace reprise::rl {
 absl::StatusOr<std::vector<TaskRecord>> HeldOutTasks(const Config& config, const std::vector<data::Task>& held_out,
                                                      const models::Tokenizer& tokenizer, int64_t positions);
 
-// Returns the number of an evaluation's tasks that have the canonical form (ProblemForms) of one of `prompts`, on which
-// the policy was trained. Prompts that the tokenizer cannot encode are ignored. Errors of ProblemForms::Create. Pure.
+// Prompts on which a policy was trained, and the options by which it read them.
+struct TrainedPrompts {
+  std::set<std::string> prompts;  // not truncated
+  const RolloutConfig& rollout;
+};
+
+// Returns the number of the tasks, which are read with the options `evaluated`, that have the canonical form
+// (ProblemForms of `config`) of a trained prompt. Both are compared as they are read, because each truncates its own
+// prompts. Prompts that the tokenizer cannot encode are ignored. Errors of ProblemForms::Create. Pure.
 absl::StatusOr<int64_t> CountTrainedOn(const Config& config, const models::Tokenizer& tokenizer,
-                                       const std::set<std::string>& prompts, const std::vector<TaskRecord>& tasks);
+                                       const TrainedPrompts& trained, const std::vector<TaskRecord>& tasks,
+                                       const RolloutConfig& evaluated);
 
 // Returns WarningOfFewProblems of these tasks. Errors of ProblemForms::Create. Pure.
 absl::StatusOr<std::string> WarningOfFewTasks(const Config& config, const models::Tokenizer& tokenizer,

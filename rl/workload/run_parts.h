@@ -57,8 +57,12 @@ class PreparedWorkload {
   // Returns the tokenizer of texts that tasks and episodes consist of; null where they are no text.
   virtual const models::Tokenizer* text_tokenizer() const { return nullptr; }
 
-  // Counts the held-out tasks of evaluations, and those with one of these prompts; none where tasks have no prompts.
-  virtual HeldOutCount CountHeldOut(const Config&, const std::set<std::string>& /*prompts*/) const { return {}; }
+  // Counts the held-out tasks of evaluations, and those with one of these prompts, which were read with the options
+  // `trained`; none where tasks have no prompts.
+  virtual HeldOutCount CountHeldOut(const Config&, const std::set<std::string>& /*prompts*/,
+                                    const RolloutConfig& /*trained*/) const {
+    return {};
+  }
 
   // Writes the policy into a directory, in the form in which other programs read it. NotFound or AlreadyExists where
   // another process writes there at the same time.

@@ -371,6 +371,50 @@ TEST(EvaluateTest, AFileOfAConfigurationIsComparedWithThatOfTheModelsRun) {
   EXPECT_FALSE(IsHeldOut(EvaluateOn(model, config, {"evaluation.held_out_share=0.25"}))) << "drawn problems";
 }
 
+// The directory's own task: the training's file is split as the training has split it, also beside a file of others.
+TEST(EvaluateTest, AFileOfWhatAModelsRunHeldOutIsHeldOut) {
+  const std::string files = MakeDirectory(), train = WriteFile(files, "train.jsonl", Problems(0, 20));
+  const std::string run = TrainTinyRun(Evaluations({"data.path=\"" + train + "\"", "evaluation.held_out_share=0.25"}));
+  int held_out = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::string one = WriteFile(files, "one.jsonl", Problems(i, i + 1));
+    const std::vector<std::string> options = {"--held-out", one, "--data", train, "--samples", "0", "--json"};
+    const auto claim = [&](const std::string& target) {
+      std::vector<std::string> arguments = {target};
+      arguments.insert(arguments.end(), options.begin(), options.end());
+      return IsHeldOut(RunVerb("evaluate", arguments));
+    };
+    const bool of_model = claim(run + "/model");
+    EXPECT_EQ(of_model, claim(run + "/run.h5")) << i;
+    held_out += of_model ? 1 : 0;
+  }
+  EXPECT_EQ(held_out, 5);
+}
+
+// "zzzzab=" is read as "ab=" by an evaluation that keeps three letters, and as itself by the training.
+TEST(EvaluateTest, APromptThatIsTruncatedToATrainedOneIsNotHeldOut) {
+  const std::string files = MakeDirectory(), config = WriteFile(files, "tiny.toml", kTinyRun);
+  const std::string model = TrainTinyRun({"data.min_length=2", "data.max_length=2", "data.alphabet_size=4"}) + "/model";
+  const auto on = [&](const std::string& prompt, const std::vector<std::string>& more) {
+    const std::string path = WriteFile(files, "p.jsonl", "{\"prompt\": \"" + prompt + "\", \"answer\": \"ba\"}\n");
+    std::vector<std::string> settings = {"evaluation.path=\"" + path + "\""};
+    settings.insert(settings.end(), more.begin(), more.end());
+    return EvaluateOn(model, config, settings);
+  };
+  EXPECT_FALSE(IsHeldOut(on("ab=", {})));
+  EXPECT_TRUE(IsHeldOut(on("zzzzab=", {})));
+  EXPECT_FALSE(IsHeldOut(on("zzzzab=", {"rollout.max_prompt_length=3"})));
+  EXPECT_TRUE(IsHeldOut(on("zzzzab=", {"rollout.max_prompt_length=5"})));
+}
+
+// Without a share, too: what the training cannot have drawn was not used.
+TEST(EvaluateTest, DrawnProblemsOfAnotherLengthAreHeldOutOfAModel) {
+  const std::string files = MakeDirectory(), config = WriteFile(files, "tiny.toml", kTinyRun);
+  const std::string model = TrainTinyRun({"data.min_length=2", "data.max_length=3"}) + "/model";
+  EXPECT_TRUE(IsHeldOut(EvaluateOn(model, config, {"data.min_length=4", "data.max_length=4"})));
+  EXPECT_FALSE(IsHeldOut(EvaluateOn(model, config, {"data.min_length=3", "data.max_length=4"})));
+}
+
 // The run has no such step, so that the evaluation ends before its work.
 TEST(EvaluateTest, AnEvaluationOfManyProblemsSaysSoBeforeItBegins) {
   const std::string run = TrainTinyRun() + "/run.h5";

@@ -109,6 +109,7 @@ await() {
   done
 }
 ranks_wait() { [[ -e $CALLS.waits.0 && -e $CALLS.waits.1 ]]; }
+mpirun_started() { cat /proc/[0-9]*/stat 2>/dev/null | grep -qE "^[0-9]+ \((mpirun|orterun)\) [A-Z] $launched "; }
 launcher_ended() { ! grep -qs '^State:[[:space:]]*[^Z[:space:]]' "/proc/$launched/status"; }
 # await_end: waits for the launcher, and sets $got to its exit code.
 await_end() {
@@ -163,6 +164,16 @@ for signal in TERM USR1 HUP INT 'TERM --' 'USR1 --' 'HUP --' 'INT --'; do # to t
   [[ $signal == *-- ]] && kill -s "${signal% --}" -- "-$launched" || kill -s "$signal" "$launched"
   await_end
   ((got == 75)) || { echo "FAIL: SIG$signal: exit code $got, expected 75" && failures=$((failures + 1)); }
+done
+# So does one that arrives before mpirun has started them: it is repeated.
+for _ in 1 2 3; do
+  rm -f "$CALLS".waits.*
+  setsid env --default-signal=HUP "$work/root/reprise" train WAITS --ranks 2 >"$work/out" 2>"$work/err" &
+  launched=$!
+  await mpirun_started
+  kill -s INT "$launched"
+  await_end
+  ((got == 75)) || { echo "FAIL: SIGINT at mpirun's start: exit code $got, expected 75" && failures=$((failures + 1)); }
 done
 launch WAITS sweep
 kill -s TERM "$launched"

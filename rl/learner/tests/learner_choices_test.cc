@@ -312,13 +312,14 @@ TEST(LearnerChoicesMeaningTest, EachMinibatchMakesAnUpdateAndTargetKlMakesFewer)
 
 TEST(LearnerChoicesMeaningTest, TheDivergenceInTheRewardUsesItsEstimator) {
   for (const char* name : {"rloo", "ppo", "reinforce_plus_plus"}) {
-    const auto with = [&](const char* estimator) {
+    const auto with = [&](std::optional<KlEstimator> estimator) {
       return RunToLastRecord({"", [&](AlgorithmConfig& a) {
-                                SelectPreset(name, &a), SetBeta(0.5, &a),
-                                    SetEstimator(ParseKlEstimator(estimator).value(), &a);
+                                SelectPreset(name, &a), SetBeta(0.5, &a);
+                                if (estimator) SetEstimator(*estimator, &a);
                               }});
     };
-    const StepRecord own = with(""), k1 = with("k1"), k2 = with("k2"), k3 = with("k3");
+    const StepRecord own = with({}), k1 = with(KlEstimator::kK1), k2 = with(KlEstimator::kK2),
+                     k3 = with(KlEstimator::kK3);
     EXPECT_TRUE(own.weight_digests == k1.weight_digests) << name;
     EXPECT_TRUE(k1.weight_digests != k2.weight_digests) << name;
     EXPECT_TRUE(k1.weight_digests != k3.weight_digests) << name;

@@ -139,7 +139,8 @@ const std::set<std::string> kRare = {"algorithm.delta", "algorithm.off_policy_ma
                                      "algorithm.kl_high"};
 
 std::vector<Value> ValuesFor(const config::Field& field) {
-  if (const auto* const* value = std::get_if<bool*>(&field.target)) return {!**value};
+  const Value now = field.Get();
+  if (const bool* value = std::get_if<bool>(&now)) return {!*value};
   std::vector<Value> values;
   if (field.IsText()) {
     const auto* names = std::get_if<std::vector<absl::string_view>>(&field.allowed);

@@ -64,8 +64,8 @@ Config MakeConfig(const reprise::testing::Row& row) {
   config.run.steps = 2;
   config.optimizer.learning_rate = 0.02;
   config.algorithm.episode_metrics = true;
-  config.algorithm.update.num_iterations = 1;
   for (size_t axis = 0; axis < row.size(); ++axis) Axes()[axis][row[axis]].make(config.algorithm);
+  config.algorithm.update.num_iterations = 1;
   return config;
 }
 

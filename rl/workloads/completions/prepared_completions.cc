@@ -259,11 +259,12 @@ absl::StatusOr<std::unique_ptr<Workload>> PreparedCompletions::Start(const Workl
   return CompletionsWorkload::Create(std::move(parts));
 }
 
-HeldOutCount PreparedCompletions::CountHeldOut(const Config& config, const std::set<std::string>& prompts) const {
+HeldOutCount PreparedCompletions::CountHeldOut(const Config& config, const std::set<std::string>& prompts,
+                                               const RolloutConfig& trained) const {
   const absl::StatusOr<std::vector<TaskRecord>> tasks =
       HeldOutTasks(config, held_out, *tokenizer, model->config().max_position_embeddings);
   if (!tasks.ok()) return {};  // there are no evaluations, otherwise they would have been rejected
-  const absl::StatusOr<int64_t> known = CountTrainedOn(config, *tokenizer, prompts, *tasks);
+  const absl::StatusOr<int64_t> known = CountTrainedOn(config, *tokenizer, {prompts, trained}, *tasks, config.rollout);
   CHECK(known.ok());  // the tasks were drawn with the same names
   return {static_cast<int64_t>(tasks->size()), *known};
 }

@@ -33,7 +33,8 @@ class PreparedCompletions : public PreparedWorkload {
   // ProcessClient::Ask.
   absl::Status ProbeProcess(const Config& config) const override;
   const models::Tokenizer* text_tokenizer() const override { return tokenizer.get(); }
-  HeldOutCount CountHeldOut(const Config& config, const std::set<std::string>& prompts) const override;
+  HeldOutCount CountHeldOut(const Config& config, const std::set<std::string>& prompts,
+                            const RolloutConfig& trained) const override;
   absl::Status Export(FileSystem& files, const std::string& directory) const override;
   absl::Status TakeAdapters(const std::string& directory) override;
 
