@@ -1,0 +1,92 @@
+"""Rows of JSON lines and of a JSON list."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import reprise.prepare.json_text as json_text
+from reprise.prepare.failure import DATA, Failure
+from reprise.prepare.row import Row, position
+from reprise.prepare.source_file import MOST_LINE_BYTES, SourceFile
+from reprise.prepare.text_of_bytes import decode
+
+MOST_LIST_BYTES = 256 << 20
+_FORM = 'expected one JSON object per line, as {"prompt": "12+7=", "answer": "19"}'
+_SPACE = b" \t\r\n"
+# A whole string, or a quote that nothing closes.
+_MARK = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["\[\]{},]', re.DOTALL)
+
+
+def _row(path: str, line: int, column: int, text: str, form: str) -> Row:
+    try:
+        value: Any = json_text.parse(text)
+    except json_text.JsonError as error:
+        offset = min(error.offset, len(text))
+        ends_early = text.lstrip().startswith("{") and not text[offset:].strip()
+        hint = "; an object must not span several lines: write one per line, for example with jq -c . FILE" if ends_early else ""
+        raise Failure(DATA, f"{position(path, line, column, text, offset)}: {error}; {form}{hint}") from None
+    if not isinstance(value, dict):
+        raise Failure(DATA, f"{path}:{line}:{column}: this is not an object; {form}")
+    return Row(path, line, value, text, column)
+
+
+def json_lines(source: SourceFile) -> Iterator[Row]:
+    """Yields the rows; lines of white space alone are passed over."""
+    for number, line in source.lines():
+        if line.strip(_SPACE):
+            yield _row(source.path, number, 1, decode(source.path, number, line).rstrip("\r\n"), _FORM)
+
+
+def json_list(source: SourceFile) -> Iterator[Row]:
+    """Yields the rows of one list of objects, which is held in memory as bytes: MOST_LIST_BYTES at most. Each element
+    is parsed alone, so that its numbers and its place are known."""
+    data = source.whole(MOST_LIST_BYTES)
+    level, begin, line, counted = 0, 0, 1, 0
+    is_complete = False
+    for mark in _MARK.finditer(data):
+        kind, at = mark[0], mark.start()
+        if kind == b'"':
+            raise _list_failure(source.path, data, at, "a text is not closed")
+        if is_complete:
+            raise _list_failure(source.path, data, at, "something follows the list")
+        if kind in (b"[", b"{"):
+            level += 1
+            begin = mark.end() if level == 1 else begin
+        if kind in (b"]", b"}"):
+            level -= 1
+        if (kind == b"," and level == 1) or level == 0:
+            element = data[begin:at]
+            if element.strip(_SPACE) or kind == b"," or counted:
+                begin += len(element) - len(element.lstrip(_SPACE))
+                line += data.count(b"\n", counted, begin)
+                counted = begin
+                yield _element(source.path, data, line, begin, at)
+            begin = mark.end()
+            is_complete = level == 0
+    if not is_complete:
+        raise _list_failure(source.path, data, len(data), "the list is not closed: the file may be truncated")
+    end = data.rfind(b"]") + 1
+    if data[end:].strip(_SPACE):
+        raise _list_failure(source.path, data, end, "something follows the list")
+
+
+def _element(path: str, data: bytes, line: int, begin: int, end: int) -> Row:
+    column = begin - (data.rfind(b"\n", 0, begin) + 1) + 1
+    form = "expected a list of objects"
+    if end - begin > MOST_LINE_BYTES:
+        raise Failure(DATA, f"{path}:{line}:{column}: the element has more than {MOST_LINE_BYTES} bytes")
+    if begin >= end:
+        raise Failure(DATA, f"{path}:{line}:{column}: an element is missing beside a comma; {form}")
+    return _row(path, line, column, decode_element(path, line, column, data[begin:end]), form)
+
+
+def decode_element(path: str, line: int, column: int, data: bytes) -> str:
+    """Returns the element's text; Failure with the place in the file of a byte that is not UTF-8."""
+    padding = b" " * (column - 1)  # so that the column within the line is the file's
+    return decode(path, line, padding + data)[column - 1 :]
+
+
+def _list_failure(path: str, data: bytes, at: int, sentence: str) -> Failure:
+    line = data.count(b"\n", 0, at) + 1
+    column = at - (data.rfind(b"\n", 0, at) + 1) + 1
+    return Failure(DATA, f"{path}:{line}:{column}: {sentence}; expected one JSON list of objects")
