@@ -13,13 +13,15 @@ import jinja2.parser
 import jinja2.sandbox
 import jinja2.utils
 
-# Ways out of the sandbox of older releases. Distributions repair them without another version number, so they are tried.
-_ESCAPES = (
-    "{{ ''|attr('format') }}{{ (''|attr('format'))('{0.__class__}', 1) }}",
-    "{% set n = namespace(f='{0.__class__.__mro__}'.format) %}{{ n.f(1) }}",
-    "{{ ['{0.__class__.__mro__}']|map('format', 1)|list }}{{ '{0.__class__}'['format'](1) }}",
-    "{{ ''.__class__.__mro__ }}",
-    "{{ cycler.__init__.__globals__ }}",
+# What a template must not reach, and what it would then print. Older releases hand out str.format itself, which reads any
+# attribute of its arguments (CVE-2024-56326, CVE-2025-27516). Distributions repair that without another version number,
+# so it is tried.
+_WAYS_OUT = (
+    ("{{ ''|attr('format') }}", "built-in"),
+    ("{{ ''.format }}", "built-in"),
+    ("{{ ''|attr('format_map') }}", "built-in"),
+    ("{{ ''.__class__.__mro__ }}", "class"),
+    ("{{ cycler.__init__.__globals__ }}", "name"),
 )
 _REASONING = ("reasoning_content", "thinking", "reasoning")
 
@@ -59,7 +61,7 @@ class _Namespace(jinja2.utils.Namespace):
         jinja2.utils.Namespace.__init__(arguments[0], attributes)
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self._check(name)
+        _Namespace._check(name)  # not of `self`, whose attributes are the namespace's names
         super().__setitem__(name, value)
 
     @staticmethod
@@ -94,11 +96,11 @@ def environment(date: datetime.date) -> jinja2.sandbox.ImmutableSandboxedEnviron
 
 def way_out(date: datetime.date) -> bool:
     """Whether a template could leave the sandbox of this Jinja2 in one of the known ways."""
-    for text in _ESCAPES:
+    for text, reached in _WAYS_OUT:
         try:
-            if "class" in environment(date).from_string(text).render():
+            if reached in environment(date).from_string(text).render():
                 return True
-        except Exception:  # refused, in whichever way
+        except jinja2.exceptions.SecurityError:
             pass
     return False
 

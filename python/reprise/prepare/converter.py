@@ -6,6 +6,7 @@ from typing import Any
 import reprise.prepare.json_text as json_text
 from reprise.prepare.canonical import form_of_prompt, form_of_value
 from reprise.prepare.failure import DATA, USAGE, Failure
+from reprise.prepare.messages import with_system
 from reprise.prepare.model_directory import ModelDirectory, read_text
 from reprise.prepare.options import Options
 from reprise.prepare.renderer import MOST_CHARACTERS, Renderer, Template
@@ -100,8 +101,7 @@ class Converter:
         if self._renderer is None:
             raise Failure(USAGE, f"{row.place(shape.prompt)}: the prompt is a list of messages, which a chat template makes a text "
                           "of: add --model DIR with one, or --chat-template FILE")
-        if self._options.system and prompt[0]["role"] not in ("system", "developer"):
-            prompt = [{"role": "system", "content": self._options.system}, *prompt]
+        prompt = with_system(prompt, self._options.system)
         tools = problem.others.get("tools")
         tools = tools if isinstance(tools, list) else None
         renderer = self._tool_renderer if tools is not None and self._tool_renderer else self._renderer

@@ -42,13 +42,13 @@ def json_list(source: SourceFile) -> Iterator[Row]:
     is parsed alone, so that its numbers and its place are known."""
     data = source.whole(MOST_LIST_BYTES)
     level, begin, line, counted = 0, 0, 1, 0
-    is_complete = False
+    end = 0  # of the list, when it is known
     for mark in _MARK.finditer(data):
         kind, at = mark[0], mark.start()
         if kind == b'"':
             raise _list_failure(source.path, data, at, "a text is not closed")
-        if is_complete:
-            raise _list_failure(source.path, data, at, "something follows the list")
+        if end:
+            break
         if kind in (b"[", b"{"):
             level += 1
             begin = mark.end() if level == 1 else begin
@@ -62,12 +62,12 @@ def json_list(source: SourceFile) -> Iterator[Row]:
                 counted = begin
                 yield _element(source.path, data, line, begin, at)
             begin = mark.end()
-            is_complete = level == 0
-    if not is_complete:
+            end = mark.end() if level == 0 else 0
+    if not end or data[end - 1 : end] != b"]":
         raise _list_failure(source.path, data, len(data), "the list is not closed: the file may be truncated")
-    end = data.rfind(b"]") + 1
     if data[end:].strip(_SPACE):
-        raise _list_failure(source.path, data, end, "something follows the list")
+        at = len(data) - len(data[end:].lstrip(_SPACE))
+        raise _list_failure(source.path, data, at, "something follows the list")
 
 
 def _element(path: str, data: bytes, line: int, begin: int, end: int) -> Row:

@@ -36,7 +36,7 @@ class LimitedProcess:
         path = os.pathsep.join([_PACKAGES, *filter(None, [os.environ.get("PYTHONPATH", "")])])
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "TZ": "UTC", "ARROW_DEFAULT_MEMORY_POOL": "system",
                        "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
-        self._process = subprocess.Popen([sys.executable, "-B", "-m", module, *arguments], stdin=subprocess.PIPE,
+        self._process = subprocess.Popen([sys.executable, "-B", "-P", "-m", module, *arguments], stdin=subprocess.PIPE,
                                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment,
                                          start_new_session=True)
         assert self._process.stdin and self._process.stdout

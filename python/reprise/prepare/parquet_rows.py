@@ -23,10 +23,12 @@ def parquet_rows(source: SourceFile, is_lenient: bool = False, memory_mib: int =
         rows = int(_reply(process, source.path, seconds, 0)["rows"])
         source.hash_all()
         for number in range(1, rows + 1):
-            values = _reply(process, source.path, seconds, number)["row"]
+            reply = _reply(process, source.path, seconds, number)
+            if "row" not in reply:
+                raise Failure(DATA, f"{source.path}: it ends after {number - 1} of {rows} rows: the file is damaged")
             source.done = size * number // rows
-            yield Row(source.path, number, values, unit="row ")
-        _reply(process, source.path, seconds, rows)
+            yield Row(source.path, number, reply["row"], unit="row ")
+        _reply(process, source.path, seconds, rows)  # the end: later damage is an error too
     finally:
         process.close()
 

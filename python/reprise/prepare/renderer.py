@@ -31,15 +31,23 @@ class Renderer:
                  memory_mib: int = MEMORY_MIB) -> None:
         self._path, self._seconds = template.path, seconds
         self._process = LimitedProcess("reprise.prepare.render_worker", [])
+        try:
+            self.version = self._start(template, date, memory_mib)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, template: Template, date: str, memory_mib: int) -> str:
+        """Lets the child compile the template, and returns the version of its Jinja2."""
         reply = self._ask({"template": template.text, "tokens": template.tokens, "date": date, "mebibytes": memory_mib,
-                           "most": MOST_CHARACTERS, "seconds": 2 * seconds}, template.path)
+                           "most": MOST_CHARACTERS, "seconds": 2 * self._seconds}, template.path)
         if reply.get("error") == "missing":
             raise Failure(USAGE, "rendering a chat template needs the Python package Jinja2: apt-get install python3-jinja2, or "
                           "pip install 'jinja2>=3.1.6'")
         if reply.get("error") == "insecure":
             raise Failure(USAGE, f"Jinja2 {reply['version']} has a known way out of its sandbox, and a chat template may be "
                           "anybody's: install security updates, or pip install 'jinja2>=3.1.6'")
-        self.version = self._text(reply, template.path, USAGE)
+        return self._text(reply, template.path, USAGE)
 
     def render(self, messages: list[dict[str, Any]], tools: Any, place: str) -> str:
         """Returns the text up to where the answer begins. `place` is the row's, for the sentence of a failure."""
