@@ -123,4 +123,4 @@ def read_model_directory(folder: str) -> ModelDirectory:
     tokens = _variables(config)
     path, named = _templates(folder, config)
     default, tool_use = (Template(path, named[name], tokens) if name in named else None for name in ("default", "tool_use"))
-    return ModelDirectory(folder, _special_tokens(tokenizer, config), default, tool_use, tokenizer_path if tokenizer else None)
+    return ModelDirectory(folder, _special_tokens(tokenizer, config), default, tool_use, tokenizer_path if os.path.exists(tokenizer_path) else None)
