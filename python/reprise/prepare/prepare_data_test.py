@@ -116,7 +116,7 @@ class ConversionTest(_ProgramTest):
         self.write_lines("a.jsonl", {"q": "a", "s": "b", "prompt": "c"})
         ended = self.data("a.jsonl", "--prompt", "q", "--answer", "s", "--output", "out.jsonl")
         self.assertEqual(self.rows("out.jsonl"), [{"prompt": "a", "answer": "b"}])
-        self.assertIn("column prompt of 1 rows is not kept: its name is taken", ended.stdout)
+        self.assertIn("column prompt of 1 row is not kept: its name is taken", ended.stdout)
 
     def test_the_date_of_a_template_is_a_constant(self) -> None:
         self.write_lines("a.jsonl", {"prompt": "a"})
@@ -207,10 +207,10 @@ class SplitTest(_ProgramTest):
 
     def test_duplicates_are_counted_and_dropped_on_request(self) -> None:
         self.write_lines("a.jsonl", *[{"prompt": p, "answer": a} for p, a in (("a", "1"), ("A ", "1"), ("a", "2"), ("b", "1"), ("a", "1"))])
-        self.assertIn("2 rows have the prompt and answer of an earlier row: kept", self.data("a.jsonl", "--output", "o").stdout)
+        self.assertIn("2 rows with the prompt and answer of an earlier one: kept", self.data("a.jsonl", "--output", "o").stdout)
         self.assertEqual(len(self.rows("o")), 5)
         ended = self.data("a.jsonl", "--output", "p", "--drop-duplicates")
-        self.assertIn("of an earlier row: left out", ended.stdout)
+        self.assertIn("of an earlier one: left out", ended.stdout)
         self.assertEqual([(row["prompt"], row["answer"]) for row in self.rows("p")], [("a", "1"), ("a", "2"), ("b", "1")])
 
 
@@ -231,7 +231,7 @@ class TokensTest(_ProgramTest):
 
     def test_longer_prompts_are_left_out_and_counted(self) -> None:
         ended = self.data("a.jsonl", "--model", self.model(None, "{}"), "--output", "o", "--max-prompt-tokens", "3", **self.environment)
-        self.assertIn("1 rows left out: prompts of more than 3 tokens", ended.stdout)
+        self.assertIn("1 row left out: prompts of more than 3 tokens", ended.stdout)
         self.assertEqual([row["prompt"] for row in self.rows("o")], ["one two"])
         self.data("a.jsonl", "--model", self.model(None, "{}"), "--output", "out", "--max-prompt-tokens", "1", code=65,
                   error="no row is left to write", **self.environment)

@@ -31,7 +31,7 @@ class Shape:
         """Returns the shape in words, for the summary."""
         answer = "its last message" if self.splits else self.answer or "none"
         kind = " (GSM8K: what follows ####)" if self.is_marked else " (verl)" if self.answer == VERL_ANSWER else ""
-        return f"prompt: {self.prompt}{' (messages)' if self.prompt_is_chat else ''}; answer: {answer}{kind}"
+        return f"prompt: {self.prompt}{' (messages)' if self.prompt_is_chat and not self.splits else ''}; answer: {answer}{kind}"
 
 
 @dataclasses.dataclass(frozen=True)
