@@ -1,4 +1,5 @@
-"""`./reprise prepare`: what it can prepare, and how errors end it: by one sentence and an exit code, never a traceback."""
+"""`./reprise prepare`: what it can prepare, and how errors end it: by one sentence and an exit code, never a
+traceback."""
 
 import difflib
 import json
@@ -52,15 +53,16 @@ def _run(arguments: Sequence[str]) -> None:
     else:
         meant = difflib.get_close_matches(what, _WHAT, 1)
         found = f"prepare {what}: there is no such thing to prepare" if what else "prepare needs to be told what"
-        raise Failure(USAGE, f"{found}{f'; did you mean {meant[0]}?' if meant else ''}; expected ./reprise prepare data SOURCE... "
-                      "--output FILE (./reprise prepare --help explains)")
+        raise Failure(
+            USAGE, f"{found}{f'; did you mean {meant[0]}?' if meant else ''}; expected ./reprise prepare data "
+            "SOURCE... --output FILE (./reprise prepare --help explains)")
     sys.stdout.flush()
 
 
 def _internal(error: BaseException) -> str:
     place = traceback.extract_tb(error.__traceback__)[-1]
-    return (f"internal error in {os.path.basename(place.filename)}:{place.lineno}: {type(error).__name__}: {error}; please report "
-            "it")
+    return (f"internal error in {os.path.basename(place.filename)}:{place.lineno}: {type(error).__name__}: {error}; "
+            "please report it")
 
 
 def _sentence_and_code(error: BaseException) -> tuple[str, int]:

@@ -18,11 +18,12 @@ def canonical(text: str) -> str:
 
 
 def form_of_prompt(prompt: str | list[chat.Message]) -> str:
-    """Returns the form of a prompt, rendered or not: of messages, that of their texts without the system's. So a text and
-    the message of a user that has it are the same, and a template or a --system changes no group."""
+    """Returns the form of a prompt, before it is rendered: of messages, that of their texts without the system's. So a
+    text and the message of a user that has it are the same, and a template or a --system changes no group."""
     if isinstance(prompt, str):
         return canonical(prompt)
-    return canonical("\n".join(chat.text_of(message) for message in prompt if message["role"] not in ("system", "developer")))
+    return canonical("\n".join(
+        chat.text_of(message) for message in prompt if message["role"] not in ("system", "developer")))
 
 
 def form_of_value(value: Any) -> str:
@@ -38,4 +39,4 @@ def digest(*parts: str) -> int:
         data = part.encode()
         sha256.update(len(data).to_bytes(8, "big"))
         sha256.update(data)
-    return int.from_bytes(sha256.digest()[: DIGEST_BITS // 8], "big")
+    return int.from_bytes(sha256.digest()[:DIGEST_BITS // 8], "big")

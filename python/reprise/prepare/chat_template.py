@@ -13,9 +13,9 @@ import jinja2.parser
 import jinja2.sandbox
 import jinja2.utils
 
-# What a template must not reach, and what it would then print. Older releases hand out str.format itself, which reads any
-# attribute of its arguments (CVE-2024-56326, CVE-2025-27516). Distributions repair that without another version number,
-# so it is tried.
+# What a template must not reach, and what it would then print. Older releases hand out str.format itself, which reads
+# any attribute of its arguments (CVE-2024-56326, CVE-2025-27516). Distributions repair that without another version
+# number, so it is tried.
 _WAYS_OUT = (
     ("{{ ''|attr('format') }}", "built-in"),
     ("{{ ''.format }}", "built-in"),
@@ -43,7 +43,6 @@ class _Generation(jinja2.ext.Extension):
 
 class _Dict:
     """`dict(...)` without the class, whose attributes lead out of the sandbox."""
-
     def __call__(self, *arguments: Any, **named: Any) -> dict:
         return dict(*arguments, **named)
 
@@ -53,7 +52,6 @@ class _Dict:
 
 class _Namespace(jinja2.utils.Namespace):
     """`namespace(...)`, whose names do not begin with an underscore."""
-
     def __init__(*arguments: Any, **named: Any) -> None:  # so that namespace(self=1) works
         attributes = dict(*arguments[1:], **named)
         for name in attributes:
@@ -74,7 +72,11 @@ def _raise_exception(message: Any) -> None:
     raise jinja2.exceptions.TemplateError(message)
 
 
-def _to_json(value: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False) -> str:
+def _to_json(value: Any,
+             ensure_ascii: bool = False,
+             indent: Any = None,
+             separators: Any = None,
+             sort_keys: bool = False) -> str:
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
@@ -85,11 +87,15 @@ def _not_reproducible(*_: Any, **__: Any) -> None:
 def environment(date: datetime.date) -> jinja2.sandbox.ImmutableSandboxedEnvironment:
     """Returns the environment in which `strftime_now` tells that date, at midnight."""
     now = datetime.datetime(date.year, date.month, date.day)
-    result = jinja2.sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True,
+    result = jinja2.sandbox.ImmutableSandboxedEnvironment(trim_blocks=True,
+                                                          lstrip_blocks=True,
                                                           extensions=[_Generation, jinja2.ext.loopcontrols])
     result.filters["tojson"] = _to_json
     result.filters["random"] = _not_reproducible
-    result.globals.update(raise_exception=_raise_exception, strftime_now=now.strftime, dict=_Dict(), namespace=_Namespace,
+    result.globals.update(raise_exception=_raise_exception,
+                          strftime_now=now.strftime,
+                          dict=_Dict(),
+                          namespace=_Namespace,
                           lipsum=_not_reproducible)
     return result
 
@@ -120,5 +126,8 @@ def messages_for_template(messages: list[dict[str, Any]]) -> list[dict[str, Any]
 
 def render(template: jinja2.Template, messages: list[dict[str, Any]], tools: Any, tokens: dict[str, str]) -> str:
     """Returns the text up to where the answer begins (add_generation_prompt). Raises what the template raises."""
-    return template.render(messages=messages_for_template(messages), tools=tools, documents=None, add_generation_prompt=True,
+    return template.render(messages=messages_for_template(messages),
+                           tools=tools,
+                           documents=None,
+                           add_generation_prompt=True,
                            **tokens)

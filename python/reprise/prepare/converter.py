@@ -38,13 +38,14 @@ def choose_templates(options: Options, model: ModelDirectory | None) -> tuple[Te
     if model and model.template:
         return model.template, model.tool_template
     if options.system:
-        raise Failure(USAGE, "--system needs a chat template, and there is none: add --model DIR with one, or --chat-template FILE")
+        raise Failure(
+            USAGE, "--system needs a chat template, and there is none: add --model DIR with one, or --chat-template "
+            "FILE")
     return None, None
 
 
 class Converter:
     """Converts rows; close() ends the processes that render."""
-
     def __init__(self, options: Options, model: ModelDirectory | None) -> None:
         self._options = options
         self.template, tool_template = choose_templates(options, model)
@@ -71,7 +72,8 @@ class Converter:
         self._refuse_special(row, shape, problem)
         prompt, is_rendered = self._prompt(row, shape, problem)
         if len(prompt) > MOST_CHARACTERS:
-            raise row.failure(shape.prompt, f"the prompt has {len(prompt)} characters; expected at most {MOST_CHARACTERS}")
+            raise row.failure(shape.prompt, f"the prompt has {len(prompt)} characters; expected at most "
+                              f"{MOST_CHARACTERS}")
         members: dict[str, Any] = {"prompt": prompt}
         if problem.answer is not None:
             members["answer"] = problem.answer
@@ -81,14 +83,16 @@ class Converter:
             members.update(self._others(problem))
         line = json_text.write(members).encode() + b"\n"
         if len(line) > MOST_LINE_BYTES:
-            raise row.failure("", f"the row makes a line of more than {MOST_LINE_BYTES} bytes: leave columns out by --drop-columns")
+            raise row.failure(
+                "", f"the row makes a line of more than {MOST_LINE_BYTES} bytes: leave columns out by --drop-columns")
         return Prepared(line, prompt, problem.answer, self._form(row, problem), is_rendered)
 
     def _refuse_special(self, row: Row, shape: Shape, problem: Problem) -> None:
         if not problem.is_rendered:
             self._special.refuse(problem.prompt, row.place(shape.prompt), f'"{shape.prompt}"')
         if problem.answer is not None:
-            self._special.refuse(problem.answer, row.place((shape.answer or shape.prompt).partition(".")[0]), "the answer")
+            self._special.refuse(problem.answer, row.place((shape.answer or shape.prompt).partition(".")[0]),
+                                 "the answer")
         self._special.refuse(problem.others.get("tools"), row.place("tools"), '"tools"')
 
     def _prompt(self, row: Row, shape: Shape, problem: Problem) -> tuple[str, bool]:
@@ -99,8 +103,9 @@ class Converter:
                 return prompt, problem.is_rendered
             prompt = [{"role": "user", "content": prompt}]
         if self._renderer is None:
-            raise Failure(USAGE, f"{row.place(shape.prompt)}: the prompt is a list of messages, which a chat template makes a text "
-                          "of: add --model DIR with one, or --chat-template FILE")
+            raise Failure(
+                USAGE, f"{row.place(shape.prompt)}: the prompt is a list of messages, which a chat template makes a "
+                "text of: add --model DIR with one, or --chat-template FILE")
         prompt = with_system(prompt, self._options.system)
         tools = problem.others.get("tools")
         tools = tools if isinstance(tools, list) else None
@@ -122,5 +127,6 @@ class Converter:
             return form_of_prompt(problem.prompt)
         value = find(row.values, self._options.group_by)
         if value is None:
-            raise row.failure("", f'there is no column "{self._options.group_by}", which --group-by names, or it is null')
+            raise row.failure(
+                "", f'there is no column "{self._options.group_by}", which --group-by names, or it is null')
         return form_of_value(value)

@@ -13,7 +13,6 @@ _SEPARATORS = ",\t;"
 
 class _Lines:
     """The lines of a source as text, for csv.reader; `number` is that of the last one."""
-
     def __init__(self, source: SourceFile) -> None:
         self._source, self._lines = source, source.lines()
         self.number = 0
@@ -37,8 +36,9 @@ def separator_of(header: str) -> str:
 
 def _check_header(path: str, names: list[str]) -> None:
     if "" in names:
-        raise Failure(DATA, f"{path}:1: column {names.index('') + 1} has no name: name it, or remove it (pandas writes its "
-                      "index so, unless it is told index=False)")
+        raise Failure(
+            DATA, f"{path}:1: column {names.index('') + 1} has no name: name it, or remove it (pandas writes its index "
+            "so, unless it is told index=False)")
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise Failure(DATA, f"{path}:1: two columns are called {listed(twice[:1])}: rename one")
@@ -64,8 +64,9 @@ def csv_rows(source: SourceFile, most_field_bytes: int = MOST_LINE_BYTES) -> Ite
                 names = fields
                 _check_header(source.path, names)
             elif fields and len(fields) != len(names):
-                raise Failure(DATA, f"{source.path}:{begin}: the row has {len(fields)} fields, and the header names "
-                              f"{len(names)} ({listed(names)}): quote a text that has a separator or a newline in it")
+                raise Failure(
+                    DATA, f"{source.path}:{begin}: the row has {len(fields)} fields, and the header names {len(names)} "
+                    f"({listed(names)}): quote a text that has a separator or a newline in it")
             elif fields:
                 yield Row(source.path, begin, dict(zip(names, fields)))
             begin = lines.number + 1
@@ -73,5 +74,6 @@ def csv_rows(source: SourceFile, most_field_bytes: int = MOST_LINE_BYTES) -> Ite
         sentence = str(error)
         if "unexpected end" in sentence or "field larger" in sentence:
             sentence = "a quoted text that begins here is not closed, or is too long"
-        raise Failure(DATA, f"{source.path}:{begin}: {sentence}; expected CSV with texts in double quotes, and a double quote "
-                      "within them written twice") from None
+        raise Failure(
+            DATA, f"{source.path}:{begin}: {sentence}; expected CSV with texts in double quotes, and a double quote "
+            "within them written twice") from None

@@ -13,7 +13,6 @@ from reprise.prepare.source_file import SourceFile
 
 
 class CsvTest(prepare_testing.FolderTest):
-
     def read_rows(self, contents: str | bytes, most: int = 1000) -> list[Row]:
         source = SourceFile(self.write("a.csv", contents))
         self.addCleanup(source.close)
@@ -24,7 +23,8 @@ class CsvTest(prepare_testing.FolderTest):
 
     def test_quoted_texts_may_have_separators_quotes_and_newlines(self) -> None:
         rows = self.read_rows('\ufeffprompt,answer\r\n"a, ""b""\nc",1\r\n\r\nd,\r\n')
-        self.assertEqual([row.values for row in rows], [{"prompt": 'a, "b"\nc', "answer": "1"}, {"prompt": "d", "answer": ""}])
+        self.assertEqual([row.values for row in rows],
+                         [{"prompt": 'a, "b"\nc', "answer": "1"}, {"prompt": "d", "answer": ""}])
         self.assertEqual([row.place() for row in rows], [self.path("a.csv") + ":2", self.path("a.csv") + ":5"])
 
     def test_values_are_texts_also_where_they_look_like_numbers(self) -> None:
@@ -32,7 +32,9 @@ class CsvTest(prepare_testing.FolderTest):
 
     def test_what_python_writes_is_read(self) -> None:
         generator = random.Random(1)
-        table = [["".join(generator.choice('ab," \n\r;\t é') for _ in range(5)) + "." for _ in range(3)] for _ in range(200)]
+        table = [
+            ["".join(generator.choice('ab," \n\r;\t é') for _ in range(5)) + "." for _ in range(3)] for _ in range(200)
+        ]
         text = io.StringIO(newline="")
         csv.writer(text).writerows([["p", "q", "r"], *table])
         self.assertEqual([list(row.values.values()) for row in self.read_rows(text.getvalue())], table)
@@ -52,7 +54,8 @@ class CsvTest(prepare_testing.FolderTest):
 
     def test_a_quote_that_is_not_closed_names_where_it_begins(self) -> None:
         self.refused("a.csv:3: a quoted text that begins here is not closed", 'a,b\n1,2\n"3,4\n5,6\n')
-        self.refused("a.csv:2: a quoted text that begins here is not closed, or is too long", 'a,b\n"' + "x\n" * 2000, 1000)
+        self.refused("a.csv:2: a quoted text that begins here is not closed, or is too long", 'a,b\n"' + "x\n" * 2000,
+                     1000)
         self.refused("a.csv:2: ',' expected after '\"'", 'a,b\n"1"x,2\n')
 
     def test_invalid_utf_8_has_its_line(self) -> None:

@@ -12,7 +12,6 @@ class DigestSet:
     """Tables with linear probing, chosen by the first byte: only one of them at a time is copied to a larger one. After
     growth a table is 0.8 / 1.5 full: 8 / 0.53 = 15 bytes a digest. Different rows with one digest are taken for the
     same: among a million rows with a probability of 3e-8."""
-
     def __init__(self) -> None:
         self._tables = [array("Q", bytes(8 * _FIRST_SLOTS)) for _ in range(_TABLES)]
         self._counts = [0] * _TABLES

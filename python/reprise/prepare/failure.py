@@ -5,7 +5,6 @@ USAGE, DATA, INTERNAL, IO, RETRY, INTERRUPTED = 64, 65, 70, 74, 75, 130
 
 class Failure(Exception):
     """`code` is the exit code; the text is the sentence."""
-
     def __init__(self, code: int, sentence: str) -> None:
         super().__init__(sentence)
         self.code = code

@@ -14,7 +14,8 @@ _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,18})?%?|\.[0-9]{1,18}")
 
 def parse_amount(text: str) -> int | Fraction:
     """Returns a number of groups, or a share of them (0.05, 5%). Failure for anything else."""
-    sentence = f"--held-out {text}: expected a number of different prompts, 1 to {MOST_GROUPS}, or a share of them, as 0.05 or 5%"
+    sentence = (f"--held-out {text}: expected a number of different prompts, 1 to {MOST_GROUPS}, or a share of them, "
+                "as 0.05 or 5%")
     if not _AMOUNT.fullmatch(text):  # Fraction would compute 1e-99999999 for hours
         raise Failure(USAGE, sentence)
     if text.isdigit():
@@ -32,7 +33,6 @@ def group_digest(seed: int, form: str) -> int:
 
 class Share:
     """A group is held out if its digest, as a number below 1, is less than the share."""
-
     def __init__(self, share: Fraction) -> None:
         self._bound = int(share * (1 << DIGEST_BITS))
 
@@ -42,7 +42,6 @@ class Share:
 
 class Lowest:
     """The `count` groups with the lowest digests among those that were added."""
-
     def __init__(self, count: int) -> None:
         self._count = count
         self._heap: list[int] = []  # of negative digests: the first is the highest

@@ -14,7 +14,6 @@ from reprise.prepare.held_out import Lowest, Share, group_digest, parse_amount
 
 
 class CanonicalTest(prepare_testing.FolderTest):
-
     def test_writing_does_not_matter(self) -> None:
         for text in ("What is\t2 + 2?", " what IS 2 + 2?\n", "What\u00a0is \u3000 2 + 2？", "ｗhat is 2 + 2?"):
             self.assertEqual(canonical(text), "what is 2 + 2?")
@@ -33,7 +32,8 @@ class CanonicalTest(prepare_testing.FolderTest):
         user = {"role": "user", "content": "2+2?"}
         self.assertEqual(form_of_prompt([user]), form_of_prompt("2+2?"))
         self.assertEqual(form_of_prompt([{"role": "system", "content": "s"}, user]), form_of_prompt([user]))
-        self.assertEqual(form_of_prompt([{"role": "user", "content": [{"type": "text", "text": "2+2?"}]}]), form_of_prompt([user]))
+        self.assertEqual(form_of_prompt([{"role": "user", "content": [{"type": "text", "text": "2+2?"}]}]),
+                         form_of_prompt([user]))
         self.assertNotEqual(form_of_prompt([user, user]), form_of_prompt([user]))
 
     def test_columns_have_a_form_too(self) -> None:
@@ -47,13 +47,13 @@ class CanonicalTest(prepare_testing.FolderTest):
 
 
 class DigestSetTest(prepare_testing.FolderTest):
-
     def test_it_holds_what_a_set_holds_in_16_bytes_each(self) -> None:
         generator = random.Random(1)
         known: set[int] = set()
         digests = DigestSet()
         for i in range(200_000):
-            value = generator.choice((0, 1, generator.getrandbits(64), generator.getrandbits(64), generator.getrandbits(8) << 56))
+            value = generator.choice(
+                (0, 1, generator.getrandbits(64), generator.getrandbits(64), generator.getrandbits(8) << 56))
             self.assertEqual(digests.add(value), value not in known)
             known.add(value)
             if i % 20_000 == 0 and i:
@@ -62,12 +62,12 @@ class DigestSetTest(prepare_testing.FolderTest):
 
 
 class HeldOutTest(prepare_testing.FolderTest):
-
     def test_amounts_are_numbers_or_shares(self) -> None:
         self.assertEqual(parse_amount("200"), 200)
         for text in ("0.05", "5%", ".05", "5.0%"):
             self.assertEqual(parse_amount(text), Fraction(1, 20))
-        for text in ("0", "-1", "1.0", "100%", "0%", "x", "1/20", "nan", "", "1000001", "٣", "9" * 5000, "1e-99999999999"):
+        for text in ("0", "-1", "1.0", "100%", "0%", "x", "1/20", "nan", "", "1000001", "٣", "9" * 5000,
+                     "1e-99999999999"):
             self.assert_fails("--held-out", USAGE, parse_amount, text)
 
     def test_a_share_holds_out_its_part_of_the_groups(self) -> None:

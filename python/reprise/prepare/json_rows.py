@@ -23,8 +23,9 @@ def _row(path: str, line: int, column: int, text: str, form: str) -> Row:
     except json_text.JsonError as error:
         offset = min(error.offset, len(text))
         ends_early = text.lstrip().startswith("{") and not text[offset:].strip()
-        hint = "; an object must not span several lines: write one per line, for example with jq -c . FILE" if ends_early else ""
-        raise Failure(DATA, f"{position(path, line, column, text, offset)}: {error}; {form}{hint}") from None
+        hint = "; an object must not span several lines: write one per line, for example with jq -c . FILE"
+        place = position(path, line, column, text, offset)
+        raise Failure(DATA, f"{place}: {error}; {form}{hint if ends_early else ''}") from None
     if not isinstance(value, dict):
         raise Failure(DATA, f"{path}:{line}:{column}: this is not an object; {form}")
     return Row(path, line, value, text, column)
@@ -63,7 +64,7 @@ def json_list(source: SourceFile) -> Iterator[Row]:
                 yield _element(source.path, data, line, begin, at)
             begin = mark.end()
             end = mark.end() if level == 0 else 0
-    if not end or data[end - 1 : end] != b"]":
+    if not end or data[end - 1:end] != b"]":
         raise _list_failure(source.path, data, len(data), "the list is not closed: the file may be truncated")
     if data[end:].strip(_SPACE):
         at = len(data) - len(data[end:].lstrip(_SPACE))
@@ -83,7 +84,7 @@ def _element(path: str, data: bytes, line: int, begin: int, end: int) -> Row:
 def decode_element(path: str, line: int, column: int, data: bytes) -> str:
     """Returns the element's text; Failure with the place in the file of a byte that is not UTF-8."""
     padding = b" " * (column - 1)  # so that the column within the line is the file's
-    return decode(path, line, padding + data)[column - 1 :]
+    return decode(path, line, padding + data)[column - 1:]
 
 
 def _list_failure(path: str, data: bytes, at: int, sentence: str) -> Failure:

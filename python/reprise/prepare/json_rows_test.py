@@ -11,7 +11,6 @@ from reprise.prepare.source_file import SourceFile
 
 
 class _Reading(prepare_testing.FolderTest):
-
     def read_rows(self, contents: str | bytes, most: int = 1 << 20) -> list[Row]:
         source = SourceFile(self.write("a", contents), most)
         self.addCleanup(source.close)
@@ -29,7 +28,8 @@ class JsonLinesTest(_Reading):
         self.assertEqual([(row.line, row.values) for row in rows], [(1, {"a": "1"}), (4, {"a": "2"})])
 
     def test_a_fault_has_line_and_column_in_bytes(self) -> None:
-        self.refused(r"a:2:13: not valid JSON \(expecting ',' delimiter\); expected one JSON object per line", '{}\n{"é": "é" "b"}\n')
+        self.refused(r"a:2:13: not valid JSON \(expecting ',' delimiter\); expected one JSON object per line",
+                     '{}\n{"é": "é" "b"}\n')
         self.refused(r'a:1:10: the name "a" occurs twice', '{"a": 1, "a": 2}')
         self.refused(r"a:1:7: NaN is not JSON", '{"a": NaN}')
         self.refused(r"a:1:5: the byte 0xff is not UTF-8", b'{"a"\xff: 1}')
@@ -43,7 +43,8 @@ class JsonLinesTest(_Reading):
         self.refused(r"a:1:2: .*must not span several lines", '{\n  "a": 1\n}\n')
 
     def test_a_huge_line_is_refused_by_its_length(self) -> None:
-        self.assert_fails("a:1:1: the line has more than 1000 bytes", DATA, self.read_rows, '{"a": "' + "x" * 10**6 + '"}', 1000)
+        self.assert_fails("a:1:1: the line has more than 1000 bytes", DATA, self.read_rows,
+                          '{"a": "' + "x" * 10**6 + '"}', 1000)
 
 
 class JsonListTest(_Reading):
@@ -51,7 +52,8 @@ class JsonListTest(_Reading):
 
     def test_elements_have_their_lines_and_columns(self) -> None:
         rows = self.read_rows('\ufeff[\n  {"a": "x, ] } [ \\" {"},{"a": {"b": [1, 2]}}\n ,\n{"a": 1.10}]\n')
-        self.assertEqual([row.place() for row in rows], [f"{self.path('a')}:{place}" for place in ("2:3", "2:26", "4:1")])
+        self.assertEqual([row.place() for row in rows],
+                         [f"{self.path('a')}:{place}" for place in ("2:3", "2:26", "4:1")])
         self.assertEqual([row.values for row in rows], [{"a": 'x, ] } [ " {'}, {"a": {"b": ["1", "2"]}}, {"a": "1.10"}])
         self.assertTrue(rows[1].place("a").endswith(":2:32"), rows[1].place("a"))
 

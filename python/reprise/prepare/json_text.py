@@ -21,7 +21,6 @@ class Number(str):
 
 class JsonError(Exception):
     """`offset` is where in the text, in characters from 0."""
-
     def __init__(self, offset: int, sentence: str) -> None:
         super().__init__(sentence)
         self.offset = offset
@@ -108,7 +107,7 @@ def write(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Returns the value with Python's numbers, as json.loads gives it. ValueError for a number of thousands of digits."""
+    """Returns the value with Python's numbers, as json.loads gives it. ValueError for one of thousands of digits."""
     if isinstance(value, Number):
         return float(value) if any(c in value for c in ".eE") else int(value)
     if isinstance(value, dict):
@@ -131,7 +130,7 @@ def texts(value: Any) -> Iterator[str]:
 
 
 def member_offset(text: str, name: str) -> int:
-    """Returns where the value of a member of the outermost object begins, in characters from 0; 0 if it is not found."""
+    """Returns where the value of a member of the outermost object begins, in characters from 0; 0 without it."""
     level, last = 0, None
     for mark in _MARK.finditer(text):
         if mark[0] in "[{":

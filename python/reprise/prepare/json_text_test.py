@@ -10,7 +10,6 @@ from reprise.prepare import json_text
 
 
 class ParseTest(unittest.TestCase):
-
     def assert_refused(self, text: str, pattern: str, offset: int) -> None:
         with self.assertRaisesRegex(json_text.JsonError, pattern) as raised:
             json_text.parse(text)
@@ -50,7 +49,6 @@ class ParseTest(unittest.TestCase):
 
 
 class WriteTest(unittest.TestCase):
-
     def random_value(self, generator: random.Random, depth: int) -> object:
         kind = generator.randrange(8 if depth else 5)
         text = "".join(generator.choice('ab"\\\n\t\x00é🙂\u2028/') for _ in range(generator.randrange(8)))
@@ -82,11 +80,10 @@ class WriteTest(unittest.TestCase):
 
 
 class MemberOffsetTest(unittest.TestCase):
-
     def test_it_is_where_the_value_of_the_outermost_member_begins(self) -> None:
         text = '{"x": {"a": 1}, "y": ["a", "a"], "s": "a\\": 1", "a" : 2}'
-        self.assertEqual(text[json_text.member_offset(text, "a") :], "2}")
-        self.assertEqual(text[json_text.member_offset(text, "x") :][:2], '{"')
+        self.assertEqual(text[json_text.member_offset(text, "a"):], "2}")
+        self.assertEqual(text[json_text.member_offset(text, "x"):][:2], '{"')
         self.assertEqual(json_text.member_offset(text, "z"), 0)
 
     def test_a_name_written_with_escapes_is_found(self) -> None:

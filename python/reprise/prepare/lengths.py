@@ -13,14 +13,16 @@ def load_tokenizer(path: str | None, is_needed: bool) -> Any:
     `is_needed`, and for a file that the package does not read."""
     if path is None:
         if is_needed:
-            raise Failure(USAGE, "--max-prompt-tokens needs --model DIR with a tokenizer.json: it counts that model's tokens")
+            raise Failure(
+                USAGE, "--max-prompt-tokens needs --model DIR with a tokenizer.json: it counts that model's tokens")
         return None
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     try:
         import tokenizers
     except ImportError:
         if is_needed:
-            raise Failure(USAGE, "--max-prompt-tokens needs the Python package tokenizers: pip install tokenizers") from None
+            raise Failure(USAGE,
+                          "--max-prompt-tokens needs the Python package tokenizers: pip install tokenizers") from None
         return None
     try:
         tokenizer = tokenizers.Tokenizer.from_file(path)
@@ -36,7 +38,6 @@ def load_tokenizer(path: str | None, is_needed: bool) -> Any:
 
 class Lengths:
     """Counts lengths by powers of two."""
-
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
         self.count = self.total = self.most = 0
@@ -58,11 +59,15 @@ class Lengths:
         return [((1 << n) >> 1, (1 << n) - 1, self._counts.get(n, 0)) for n in numbers]
 
     def facts(self) -> dict[str, Any]:
-        return {"least": self.least or 0, "mean": round(self.total / max(1, self.count), 1), "most": self.most,
-                "histogram": [{"from": low, "to": high, "count": count} for low, high, count in self.buckets()]}
+        return {
+            "least": self.least or 0, "mean": round(self.total / max(1, self.count), 1), "most": self.most,
+            "histogram": [{"from": low, "to": high, "count": count} for low, high, count in self.buckets()]
+        }
 
     def lines(self) -> list[str]:
         """Returns a line per bucket, with a bar."""
         longest = max((count for _, _, count in self.buckets()), default=1)
-        return [f"{f'{low}-{high}' if high > low else str(low):>15} {count:>9} {'#' * -(-_BAR * count // longest)}".rstrip()
-                for low, high, count in self.buckets()]
+        return [
+            f"{f'{low}-{high}' if high > low else str(low):>15} {count:>9} {'#' * -(-_BAR * count // longest)}".rstrip(
+            ) for low, high, count in self.buckets()
+        ]

@@ -31,13 +31,17 @@ class TookTooLong(Exception):
 
 class LimitedProcess:
     """Starts `python3 -m MODULE ARGUMENTS`; exchanges lines with it."""
-
     def __init__(self, module: str, arguments: list[str]) -> None:
         path = os.pathsep.join([_PACKAGES, *filter(None, [os.environ.get("PYTHONPATH", "")])])
-        environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "TZ": "UTC", "ARROW_DEFAULT_MEMORY_POOL": "system",
-                       "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
-        self._process = subprocess.Popen([sys.executable, "-B", "-P", "-m", module, *arguments], stdin=subprocess.PIPE,
-                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment,
+        environment = {
+            **os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "TZ": "UTC", "ARROW_DEFAULT_MEMORY_POOL": "system",
+            "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"
+        }
+        self._process = subprocess.Popen([sys.executable, "-B", "-P", "-m", module, *arguments],
+                                         stdin=subprocess.PIPE,
+                                         stdout=subprocess.PIPE,
+                                         stderr=subprocess.DEVNULL,
+                                         env=environment,
                                          start_new_session=True)
         assert self._process.stdin and self._process.stdout
         self._input, self._output = self._process.stdin, self._process.stdout
@@ -71,7 +75,7 @@ class LimitedProcess:
 
     def _write_some(self, waiting: memoryview) -> memoryview:
         try:
-            return waiting[os.write(self._input.fileno(), waiting[:_PIECE]) :]
+            return waiting[os.write(self._input.fileno(), waiting[:_PIECE]):]
         except BlockingIOError:
             return waiting
         except BrokenPipeError:
@@ -91,12 +95,12 @@ class LimitedProcess:
             self._searched = len(self._read)
             return None
         line = bytes(self._read[:at])
-        del self._read[: at + 1]
+        del self._read[:at + 1]
         self._searched = 0
         return line
 
     def end(self) -> int:
-        """Waits a moment for the child to end by itself, and returns its exit code; negative: the signal that ended it."""
+        """Waits a moment for the child to end, and returns its exit code; negative: the signal that ended it."""
         try:
             return self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:

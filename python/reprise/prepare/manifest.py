@@ -17,7 +17,8 @@ class _Rendering(Protocol):
     template: Template | None
 
     @property
-    def jinja2_version(self) -> str: ...
+    def jinja2_version(self) -> str:
+        ...
 
 
 class _Facts(Protocol):
@@ -30,8 +31,8 @@ class _Facts(Protocol):
 
 
 def manifest(options: Options, result: _Facts, rendering: _Rendering, outputs: Sequence[OutputFile]) -> dict[str, Any]:
-    """Returns the manifest. It has no time, no host and no absolute path that the command did not name: the same command
-    on the same files gives the same bytes."""
+    """Returns the manifest. It has no time, no host and no absolute path that the command did not name: the same
+    command on the same files gives the same bytes."""
     template = rendering.template
     written = [{"file": os.path.basename(file.path), "rows": file.rows, "bytes": file.size, "sha256": file.sha256()}
                for file in outputs]

@@ -49,7 +49,8 @@ def check(row: Row, column: str, value: Any) -> list[Message]:
         role = message.get("role")
         if not is_text(role) or not role:
             hint = ": rename from and value to role and content" if "from" in message else ""
-            raise row.failure(column, f'message {number} of "{column}" has no role, only {listed(list(message))}; {_FORM}{hint}')
+            raise row.failure(
+                column, f'message {number} of "{column}" has no role, only {listed(list(message))}; {_FORM}{hint}')
         fault = _content_fault(message.get("content"), message)
         if fault:
             raise row.failure(column, f'message {number} of "{column}" {fault}; {_FORM}')
@@ -60,8 +61,9 @@ def as_prompt(row: Row, column: str, value: Any) -> list[Message]:
     """Returns messages that an answer can follow."""
     messages = check(row, column, value)
     if messages[-1]["role"] == "assistant":
-        raise row.failure(column, f'the last message of "{column}" is the assistant\'s; expected the user\'s, which it answers: '
-                          'call the column "messages" if the last one is the answer')
+        raise row.failure(
+            column, f'the last message of "{column}" is the assistant\'s; expected the user\'s, which it answers: call '
+            'the column "messages" if the last one is the answer')
     return messages
 
 
@@ -70,12 +72,15 @@ def with_answer(row: Row, column: str, value: Any) -> tuple[list[Message], str]:
     messages = check(row, column, value)
     last = messages[-1]
     if last["role"] != "assistant":
-        raise row.failure(column, f'the last message of "{column}" has the role {quoted(last["role"])}; expected the assistant\'s, '
-                          f"which is the answer: --prompt {column} if these messages are the prompt")
+        raise row.failure(
+            column, f'the last message of "{column}" has the role {quoted(last["role"])}; expected the '
+            'assistant\'s, '
+            f"which is the answer: --prompt {column} if these messages are the prompt")
     if len(messages) == 1:
         raise row.failure(column, f'"{column}" has the answer alone; expected a message of the user before it')
     if last.get("tool_calls") or not text_of(last):
-        raise row.failure(column, f'the last message of "{column}" has no text that could be the answer: name another by --answer')
+        raise row.failure(
+            column, f'the last message of "{column}" has no text that could be the answer: name another by --answer')
     return messages[:-1], text_of(last)
 
 

@@ -42,7 +42,8 @@ def _read_object(path: str) -> dict[str, Any]:
     try:
         value = json.loads(read_text(path, _MOST_BYTES))
     except json.JSONDecodeError as error:
-        raise Failure(DATA, f"{path}:{error.lineno}:{error.colno}: not valid JSON; expected a file of a model's directory") from None
+        raise Failure(DATA, f"{path}:{error.lineno}:{error.colno}: not valid JSON; expected a file of a model's "
+                      "directory") from None
     except RecursionError:
         raise Failure(DATA, f"{path}: it is nested too deeply") from None
     if not isinstance(value, dict):
@@ -85,13 +86,17 @@ def _named_templates(value: Any, path: str) -> dict[str, str]:
     if isinstance(value, str):
         return {"default": value}
     entries = value if isinstance(value, list) else []
-    named = {entry["name"]: entry["template"] for entry in entries
-             if isinstance(entry, dict) and isinstance(entry.get("name"), str) and isinstance(entry.get("template"), str)}
+    named = {
+        entry["name"]: entry["template"] for entry in entries
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str) and isinstance(entry.get("template"), str)
+    }
     if not named or len(named) != len(entries):
-        raise Failure(DATA, f'{path}: expected chat_template to be a text, or a list of {{"name": ..., "template": ...}}')
+        raise Failure(DATA, f'{path}: expected chat_template to be a text, or a list of '
+                      f'{{"name": ..., "template": ...}}')
     if "default" not in named:
-        raise Failure(USAGE, f"{path} has the chat templates {listed(list(named))}, and none is called default: write one of them "
-                      "into a file and name it by --chat-template")
+        raise Failure(
+            USAGE, f"{path} has the chat templates {listed(list(named))}, and none is called default: write one of "
+            "them into a file and name it by --chat-template")
     return named
 
 
@@ -122,5 +127,7 @@ def read_model_directory(folder: str) -> ModelDirectory:
     config = {**_read_object(os.path.join(folder, "special_tokens_map.json")), **config}
     tokens = _variables(config)
     path, named = _templates(folder, config)
-    default, tool_use = (Template(path, named[name], tokens) if name in named else None for name in ("default", "tool_use"))
-    return ModelDirectory(folder, _special_tokens(tokenizer, config), default, tool_use, tokenizer_path if os.path.exists(tokenizer_path) else None)
+    default, tool_use = (
+        Template(path, named[name], tokens) if name in named else None for name in ("default", "tool_use"))
+    return ModelDirectory(folder, _special_tokens(tokenizer, config), default, tool_use,
+                          tokenizer_path if os.path.exists(tokenizer_path) else None)

@@ -12,9 +12,9 @@ from reprise.prepare.failure import USAGE, Failure
 from reprise.prepare.held_out import parse_amount
 from reprise.prepare.renderer import DEFAULT_DATE
 
-DESCRIPTION = """Turns data sets as people have them (JSON lines, a JSON list, CSV, Parquet) into the JSON lines that `train`
-reads by data.path: {"prompt": ..., "answer": ...}. Known by their columns are prompt with answer or completion (TRL),
-messages, whose last one is the answer, question and answer with #### (GSM8K), and prompt with
+DESCRIPTION = """Turns data sets as people have them (JSON lines, a JSON list, CSV, Parquet) into the JSON lines that
+`train` reads by data.path: {"prompt": ..., "answer": ...}. Known by their columns are prompt with answer or completion
+(TRL), messages, whose last one is the answer, question and answer with #### (GSM8K), and prompt with
 reward_model.ground_truth (verl). With a chat template, every prompt is rendered, a text as one message of the user.
 FILE.manifest.json tells what was made of what."""
 EPILOG = """Examples:
@@ -22,7 +22,8 @@ EPILOG = """Examples:
   ./reprise prepare data train.parquet --model DIR --system 'Answer with a number.' --held-out 5% \\
     --held-out-output runs/held_out.jsonl --output runs/train.jsonl
 
-Exit codes: 0 done, 64 usage, 65 bad or damaged data, 70 internal, 74 input/output, 75 try again, 130 ended by Ctrl-C."""
+Exit codes: 0 done, 64 usage, 65 bad or damaged data, 70 internal, 74 input/output, 75 try again, 130 ended at once by
+Ctrl-C."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,14 +89,20 @@ def _date(text: str) -> str:
 
 
 def _parser() -> _Parser:
-    parser = _Parser("./reprise prepare data", description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False,
+    parser = _Parser("./reprise prepare data",
+                     description=DESCRIPTION,
+                     epilog=EPILOG,
+                     allow_abbrev=False,
                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
 
     def option(name: str, metavar: str, text: str, **more: Any) -> None:
         add(name, metavar=metavar, action=_Once, default=more.pop("default", ""), help=text, **more)
 
-    add("sources", nargs="*", metavar="SOURCE", help="files, read in this order; the first row of each tells its columns")
+    add("sources",
+        nargs="*",
+        metavar="SOURCE",
+        help="files, read in this order; the first row of each tells its columns")
     option("--output", "FILE", "the JSON lines to write; FILE.manifest.json is written beside them")
     option("--prompt", "COLUMN", "the column of the prompt: a text, or a list of messages; a.b is member b of column a")
     option("--answer", "COLUMN", "the column of the answer")
@@ -106,8 +113,11 @@ def _parser() -> _Parser:
     add("--raw", action="store_true", help="leave prompts that are texts as they are, also with a chat template")
     option("--date", "DATE", "what a template takes for today (default: %(default)s)", default=DEFAULT_DATE, type=_date)
     add("--allow-special", action="store_true", help="keep texts that contain a special token of the model")
-    option("--held-out", "N", "put this many different prompts, or this share of them (0.05, 5%%), into another file",
-           default=None, type=parse_amount)
+    option("--held-out",
+           "N",
+           "put this many different prompts, or this share of them (0.05, 5%%), into another file",
+           default=None,
+           type=parse_amount)
     option("--held-out-output", "FILE", "that file")
     option("--group-by", "COLUMN", "rows with the same value stay together, instead of those with the same prompt")
     option("--seed", "N", "which groups are held out (default: %(default)s)", default=0, type=_number(0))

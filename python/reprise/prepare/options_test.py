@@ -13,13 +13,13 @@ GOOD = ["a", "--output", "b"]
 
 
 class OptionsTest(prepare_testing.FolderTest):
-
     def refused(self, pattern: str, *arguments: str) -> None:
         self.assert_fails(pattern, USAGE, parse_options, list(arguments))
 
     def test_defaults_are_those_of_the_options(self) -> None:
         self.assertEqual(parse_options(GOOD), Options(["a"], "b"))
-        self.assertEqual(parse_options(["--output", "b", "x", "y", "--seed=5", "--force"]), Options(["x", "y"], "b", seed=5, force=True))
+        self.assertEqual(parse_options(["--output", "b", "x", "y", "--seed=5", "--force"]),
+                         Options(["x", "y"], "b", seed=5, force=True))
 
     def test_what_is_missing_is_named(self) -> None:
         self.refused("no SOURCE is given", "--output", "b")
@@ -50,7 +50,6 @@ class OptionsTest(prepare_testing.FolderTest):
 
 
 class LengthsTest(prepare_testing.FolderTest):
-
     def lengths(self, *values: int) -> Lengths:
         lengths = Lengths()
         for value in values:
@@ -71,7 +70,6 @@ class LengthsTest(prepare_testing.FolderTest):
 
 
 class ProgressTest(prepare_testing.FolderTest):
-
     def test_the_line_has_rate_and_remaining_time(self) -> None:
         self.assertEqual(line(1000, 25, 100, 5.0), "reprise: 1000 rows, 25%, 200 rows/s, about 15 s left")
         self.assertIn("about 0 s left", line(5, 0, 0, 3.0))

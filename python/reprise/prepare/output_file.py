@@ -17,7 +17,8 @@ def check_output(path: str, option: str, sources: list[str], force: bool) -> Non
     if not os.path.isdir(folder):
         raise Failure(USAGE, f"{option} {path}: the folder {folder} does not exist: make it first")
     for source in sources:
-        if os.path.realpath(source) == os.path.realpath(path) or (os.path.exists(path) and os.path.samefile(source, path)):
+        if os.path.realpath(source) == os.path.realpath(path) or (os.path.exists(path) and
+                                                                  os.path.samefile(source, path)):
             raise Failure(USAGE, f"{option} {path} would overwrite the source {source}: choose another name")
     if not os.path.lexists(path):
         return
@@ -29,7 +30,6 @@ def check_output(path: str, option: str, sources: list[str], force: bool) -> Non
 
 class OutputFile:
     """A file in the making. `rows`, `size` and sha256() are those of what was written."""
-
     def __init__(self, path: str) -> None:
         self.path, self.rows, self.size = path, 0, 0
         self._sha256 = hashlib.sha256()
@@ -82,8 +82,9 @@ class OutputFile:
                 self._link()
             self._temporary = ""
         except FileExistsError:
-            raise Failure(USAGE, f"{self.path} has been made by another program meanwhile: choose another name, or replace it by "
-                          "--force") from None
+            raise Failure(
+                USAGE, f"{self.path} has been made by another program meanwhile: choose another name, or replace it by "
+                "--force") from None
         except OSError as error:
             raise file_failure(error, "write", self.path) from None
 

@@ -11,7 +11,6 @@ from reprise.prepare.output_file import OutputFile, check_output
 
 
 class OutputFileTest(prepare_testing.FolderTest):
-
     def made(self, name: str = "out") -> OutputFile:
         file = OutputFile(self.path(name))
         self.addCleanup(file.discard)
@@ -67,26 +66,28 @@ class OutputFileTest(prepare_testing.FolderTest):
 
 
 class CheckOutputTest(prepare_testing.FolderTest):
-
     def test_a_source_is_never_overwritten(self) -> None:
         source = self.write("a", "x")
         os.symlink(source, self.path("link"))
         os.link(source, self.path("hard"))
         for name in ("a", "./a", "link", "hard"):
-            self.assert_fails("would overwrite the source", USAGE, check_output, self.path(name), "--output", [source], True)
+            self.assert_fails("would overwrite the source", USAGE, check_output, self.path(name), "--output", [source],
+                              True)
         os.symlink(self.path("later"), self.path("ahead"))
         self.assert_fails("is not a regular file", USAGE, check_output, self.path("ahead"), "--output", [source], True)
 
     def test_an_existing_file_needs_force(self) -> None:
         path = self.write("out", "x")
-        self.assert_fails("--output .*out exists: choose another name, or replace it by --force", USAGE, check_output, path, "--output", [], False)
+        self.assert_fails("--output .*out exists: choose another name, or replace it by --force", USAGE, check_output,
+                          path, "--output", [], False)
         check_output(path, "--output", [], True)
         check_output(self.path("new"), "--output", [], False)
 
     def test_a_folder_or_a_device_is_no_output(self) -> None:
         self.assert_fails("is not a regular file", USAGE, check_output, self.folder, "--output", [], True)
         self.assert_fails("is not a regular file", USAGE, check_output, "/dev/null", "--output", [], True)
-        self.assert_fails("the folder .*none does not exist", USAGE, check_output, self.path("none/out"), "--output", [], False)
+        self.assert_fails("the folder .*none does not exist", USAGE, check_output, self.path("none/out"), "--output",
+                          [], False)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,9 @@ MEMORY_MIB = 512
 SECONDS = 120.0  # for one row: a page may have to be decompressed before
 
 
-def parquet_rows(source: SourceFile, is_lenient: bool = False, memory_mib: int = MEMORY_MIB,
+def parquet_rows(source: SourceFile,
+                 is_lenient: bool = False,
+                 memory_mib: int = MEMORY_MIB,
                  seconds: float = SECONDS) -> Iterator[Row]:
     """Yields the rows, numbered from 1; where `is_lenient`, values that JSON has not (images) are null. Failure if
     pyarrow is missing, or if the file is damaged or needs too much."""
@@ -37,11 +39,13 @@ def _reply(process: LimitedProcess, path: str, seconds: float, number: int) -> d
     try:
         line = process.exchange(b"", seconds)
     except TookTooLong:
-        raise Failure(RETRY, f"{path}: reading row {number} took more than {seconds:g} s: try again, or write the file again "
-                      "with smaller row groups") from None
+        raise Failure(
+            RETRY, f"{path}: reading row {number} took more than {seconds:g} s: try again, or write the file again "
+            "with smaller row groups") from None
     if not line:
-        raise Failure(DATA, f"{path}: the Parquet reader crashed at row {number} (exit {process.end()}): the file is damaged "
-                      "or made to crash readers")
+        raise Failure(
+            DATA, f"{path}: the Parquet reader crashed at row {number} (exit {process.end()}): the file is damaged or "
+            "made to crash readers")
     try:
         reply = json_text.parse(line.decode())
     except json_text.JsonError as error:

@@ -43,13 +43,13 @@ class ParquetFile:
 
 
 class StandInTest(prepare_testing.FolderTest):
-
     def setUp(self) -> None:
         super().setUp()
         self.write("packages/pyarrow/__init__.py", _STAND_IN)
         self.write("packages/pyarrow/parquet.py", _STAND_IN_PARQUET)
         before = os.environ.get("PYTHONPATH")
-        self.addCleanup(lambda: os.environ.pop("PYTHONPATH") if before is None else os.environ.update(PYTHONPATH=before))
+        self.addCleanup(lambda: os.environ.pop("PYTHONPATH")
+                        if before is None else os.environ.update(PYTHONPATH=before))
         os.environ["PYTHONPATH"] = self.path("packages")
 
     def read_rows(self, batches: str, count: int = 2, names: str = "['a', 'b']", **limits: object) -> list:
@@ -70,7 +70,8 @@ class StandInTest(prepare_testing.FolderTest):
 
     def test_values_that_json_has_not_are_refused_unless_their_column_is_dropped(self) -> None:
         self.assert_fails("row 2: column b holds bytes", DATA, self.read_rows, "yield [['x', 1], ['y', [b'z']]]")
-        self.assert_fails("row 1: column a holds an infinite number", DATA, self.read_rows, "yield [[float('inf'), 1]]", 1)
+        self.assert_fails("row 1: column a holds an infinite number", DATA, self.read_rows, "yield [[float('inf'), 1]]",
+                          1)
         rows = self.read_rows("yield [['x', 1], ['y', [b'z']]]", is_lenient=True)
         self.assertEqual([row.values["b"] for row in rows], ["1", None])
 
@@ -78,23 +79,39 @@ class StandInTest(prepare_testing.FolderTest):
         self.assertEqual(self.read_rows("yield [['x']]", 1, "['error']")[0].values, {"error": "x"})
 
     def test_sizes_that_only_a_bomb_declares_are_refused(self) -> None:
-        self.assert_fails(r"it declares 1000000000000 rows in a file of \d+ bytes", DATA, self.read_rows, "yield []", 10**12)
-        self.assert_fails("it declares 99999999999 bytes in a file", DATA, self.read_rows, "yield []", more="size = 99999999999")
+        self.assert_fails(r"it declares 1000000000000 rows in a file of \d+ bytes", DATA, self.read_rows, "yield []",
+                          10**12)
+        self.assert_fails("it declares 99999999999 bytes in a file",
+                          DATA,
+                          self.read_rows,
+                          "yield []",
+                          more="size = 99999999999")
 
     def test_rows_that_fill_memory_end_with_a_sentence(self) -> None:
-        self.assert_fails("need more than 64 MiB of memory", DATA, self.read_rows, "yield [['x' * (100 << 20), 1]]", 1, memory_mib=64)
+        self.assert_fails("need more than 64 MiB of memory",
+                          DATA,
+                          self.read_rows,
+                          "yield [['x' * (100 << 20), 1]]",
+                          1,
+                          memory_mib=64)
 
     def test_a_reader_that_crashes_ends_with_a_sentence(self) -> None:
-        self.assert_fails(r"the Parquet reader crashed at row 1 \(exit -11\)", DATA, self.read_rows, "os.kill(os.getpid(), 11); yield []")
+        self.assert_fails(r"the Parquet reader crashed at row 1 \(exit -11\)", DATA, self.read_rows,
+                          "os.kill(os.getpid(), 11); yield []")
 
     def test_a_reader_that_hangs_is_ended(self) -> None:
-        self.assert_fails("row 2 took more than 3 s", RETRY, self.read_rows, "yield [['x', 1]]; time.sleep(60)", seconds=3.0)
+        self.assert_fails("row 2 took more than 3 s",
+                          RETRY,
+                          self.read_rows,
+                          "yield [['x', 1]]; time.sleep(60)",
+                          seconds=3.0)
 
     def test_fewer_rows_than_declared_are_a_fault(self) -> None:
         self.assert_fails("ends after 1 of 2 rows", DATA, self.read_rows, "yield [['x', 1]]", 2)
 
     def test_an_error_of_the_library_is_one_line(self) -> None:
-        self.assert_fails("a.parquet: it cannot be read as Parquet: bad page", DATA, self.read_rows, "raise OSError('bad\\npage'); yield")
+        self.assert_fails("a.parquet: it cannot be read as Parquet: bad page", DATA, self.read_rows,
+                          "raise OSError('bad\\npage'); yield")
 
     def test_two_columns_of_one_name_are_refused(self) -> None:
         self.assert_fails("two columns have the same name", DATA, self.read_rows, "yield [['x', 1]]", 1, "['a', 'a']")
@@ -106,7 +123,6 @@ class StandInTest(prepare_testing.FolderTest):
 
 @unittest.skipUnless(importlib.util.find_spec("pyarrow"), "pyarrow is missing: pip install pyarrow")
 class RealFileTest(prepare_testing.FolderTest):
-
     def read_rows(self, path: str, **limits: object) -> list:
         source = SourceFile(path)
         self.addCleanup(source.close)
@@ -130,12 +146,17 @@ class RealFileTest(prepare_testing.FolderTest):
         with open(self.table({"prompt": ["a", "b"] * 50, "answer": ["c", "d"] * 50}), "rb") as file:
             whole = file.read()
         for size in range(4, len(whole), len(whole) // 7):
-            self.assert_fails("cut: it cannot be read as Parquet", DATA, self.read_rows, self.write("cut", whole[:size]))
+            self.assert_fails("cut: it cannot be read as Parquet", DATA, self.read_rows,
+                              self.write("cut", whole[:size]))
 
     def test_texts_that_a_dictionary_repeats_do_not_fill_memory(self) -> None:
         text = "x" * (4 << 20)
         path = self.table({"prompt": [text] * 300}, compression="zstd", row_group_size=300)
-        self.assert_fails("need more than 64 MiB of memory|more than 1000 times", DATA, self.read_rows, path, memory_mib=64)
+        self.assert_fails("need more than 64 MiB of memory|more than 1000 times",
+                          DATA,
+                          self.read_rows,
+                          path,
+                          memory_mib=64)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,8 @@ def _json_value(value: Any, column: str) -> Any:
         return value.isoformat()
     if isinstance(value, decimal.Decimal):
         return str(value)
-    raise _Unreadable(f"column {column} holds {type(value).__name__}, which JSON has not: write it as text, or use --drop-columns")
+    raise _Unreadable(f"column {column} holds {type(value).__name__}, which JSON has not: write it as text, or use "
+                      "--drop-columns")
 
 
 def _row(values: dict[str, Any], is_lenient: bool) -> dict[str, Any]:
@@ -57,13 +58,13 @@ def _say(value: Any) -> None:
 
 
 def _refuse_bomb(size: int, rows: int, declared: int) -> None:
-    """A few bytes may declare any number of rows and bytes: reading them would never end. Rows that differ take at least
-    a byte each."""
+    """A few bytes may declare any number of rows and bytes: reading them would never end. Rows that differ take at
+    least a byte each."""
     if rows < 0 or rows > size:
         raise _Unreadable(f"it declares {rows} rows in a file of {size} bytes: no data set is so; write it again")
     if declared < 0 or declared > size * _MOST_RATIO:
-        raise _Unreadable(f"it declares {declared} bytes in a file of {size}, more than {_MOST_RATIO} times as many: it is "
-                          "made to fill memory; write it again without compression if it is not")
+        raise _Unreadable(f"it declares {declared} bytes in a file of {size}, more than {_MOST_RATIO} times as many: "
+                          "it is made to fill memory; write it again without compression if it is not")
 
 
 def _write_rows(path: str, is_lenient: bool) -> None:
@@ -106,7 +107,10 @@ def main() -> None:
     except _Unreadable as error:
         _say({"error": str(error)})
     except (MemoryError, pyarrow.ArrowMemoryError):
-        _say({"error": f"its rows or pages need more than {mebibytes} MiB of memory: write it again with smaller texts or pages"})
+        _say({
+            "error": f"its rows or pages need more than {mebibytes} MiB of memory: write it again with smaller texts "
+                     "or pages"
+        })
     except Exception as error:  # pyarrow raises many kinds, also for damage that it finds late
         _say({"error": "it cannot be read as Parquet: " + " ".join(str(error).split())[:300]})
     sys.stdout.flush()

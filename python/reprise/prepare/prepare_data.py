@@ -43,7 +43,6 @@ class Result:
 class _Split:
     """Sends lines to the output, or to the held-out one. For a number of groups all lines must have been seen first:
     they are staged in a file without a name of its own."""
-
     def __init__(self, options: Options, files: contextlib.ExitStack) -> None:
         def opened(path: str) -> OutputFile:
             file = OutputFile(path)
@@ -73,8 +72,9 @@ class _Split:
         if not self.output.rows and not (self.held_out and self.held_out.rows):
             raise Failure(DATA, "no row is left to write: the sources have none, or --max-prompt-tokens leaves all out")
         if self.held_out and not (self.output.rows and self.held_out.rows):
-            raise Failure(USAGE, f"--held-out puts {self.held_out.rows} rows into {self.held_out.path}, and {self.output.rows} into "
-                          f"{self.output.path}: choose another amount")
+            raise Failure(
+                USAGE, f"--held-out puts {self.held_out.rows} rows into {self.held_out.path}, and {self.output.rows} "
+                f"into {self.output.path}: choose another amount")
 
     def _write(self, line: bytes, is_held_out: bool) -> None:
         (self.held_out if is_held_out and self.held_out else self.output).write(line)
@@ -82,7 +82,6 @@ class _Split:
 
 class _Work:
     """What is kept from row to row."""
-
     def __init__(self, options: Options, model: ModelDirectory | None, converter: Converter, split: _Split) -> None:
         self._options, self._converter, self._split = options, converter, split
         self._tokenizer = load_tokenizer(model.tokenizer_path if model else None, bool(options.max_prompt_tokens))
@@ -131,8 +130,10 @@ def _read_source(path: str, options: Options, work: _Work, progress: Progress, d
             progress.row(done_before + source.done)
         if shape is None:
             raise Failure(DATA, f"{path}: it has no rows")
-        return {"path": path, "format": form, "bytes": source.size, "sha256": source.sha256(), "rows": rows,
-                "shape": shape.sentence()}
+        return {
+            "path": path, "format": form, "bytes": source.size, "sha256": source.sha256(), "rows": rows,
+            "shape": shape.sentence()
+        }
 
 
 @contextlib.contextmanager

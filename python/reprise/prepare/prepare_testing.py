@@ -1,5 +1,5 @@
-"""For the tests beside the code, each of which runs by itself: `python3 -B python/reprise/prepare/NAME_test.py`. Makes the
-package importable, and gives folders, files and the program."""
+"""For the tests beside the code, each of which runs by itself: `python3 -B python/reprise/prepare/NAME_test.py`. Makes
+the package importable, and gives folders, files and the program."""
 
 import json
 import os
@@ -24,12 +24,12 @@ def require_jinja2() -> None:
     try:
         import jinja2  # noqa: F401
     except ImportError:
-        raise AssertionError("Jinja2 is missing: apt-get install python3-jinja2, or pip install 'jinja2>=3.1.6'") from None
+        raise AssertionError(
+            "Jinja2 is missing: apt-get install python3-jinja2, or pip install 'jinja2>=3.1.6'") from None
 
 
 class FolderTest(unittest.TestCase):
     """A test with an empty folder."""
-
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -69,8 +69,12 @@ class FolderTest(unittest.TestCase):
     def run_prepare(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         """Runs `prepare ARGUMENTS` in the folder."""
         path = os.pathsep.join([PACKAGES, environment.pop("PYTHONPATH", os.environ.get("PYTHONPATH", ""))])
-        return subprocess.run([sys.executable, "-B", "-P", "-m", "reprise.prepare", *arguments], cwd=self.folder, text=True,
-                              capture_output=True, env={**os.environ, **environment, "PYTHONPATH": path}, timeout=120)
+        return subprocess.run([sys.executable, "-B", "-P", "-m", "reprise.prepare", *arguments],
+                              cwd=self.folder,
+                              text=True,
+                              capture_output=True,
+                              env={**os.environ, **environment, "PYTHONPATH": path},
+                              timeout=120)
 
 
 def main() -> None:

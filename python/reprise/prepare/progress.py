@@ -17,7 +17,6 @@ def line(rows: int, done: int, size: int, seconds: float) -> str:
 
 class Progress:
     """Shows a line in place on standard error if it is a terminal."""
-
     def __init__(self, size: int, is_quiet: bool) -> None:
         self._size, self._begin = size, time.monotonic()
         self._shows = not is_quiet and sys.stderr.isatty()

@@ -16,19 +16,22 @@ USER = {"role": "user", "content": "2+2?"}
 
 
 class _RenderingTest(prepare_testing.FolderTest):
-
     def setUp(self) -> None:
         super().setUp()
         prepare_testing.require_jinja2()
 
-    def render(self, text: str, messages: Any = (USER,), tools: Any = None, date: str = DEFAULT_DATE, **limits: Any) -> str:
+    def render(self,
+               text: str,
+               messages: Any = (USER,),
+               tools: Any = None,
+               date: str = DEFAULT_DATE,
+               **limits: Any) -> str:
         renderer = Renderer(Template("t.jinja", text, {"bos_token": "<s>", "eos_token": "</s>"}), date, **limits)
         self.addCleanup(renderer.close)
         return renderer.render(list(messages), tools, "f:3:5")
 
 
 class AsTransformersTest(_RenderingTest):
-
     def test_chatml_opens_the_answer(self) -> None:
         self.assertEqual(self.render(prepare_testing.CHATML),
                          "<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n")
@@ -37,20 +40,28 @@ class AsTransformersTest(_RenderingTest):
         self.assertEqual(self.render("a\n   {% if true %}\nb\n   {% endif %}\nc\n"), "a\nb\nc")
 
     def test_the_variables_are_there(self) -> None:
-        self.assertEqual(self.render("{{ bos_token }}{{ eos_token }}{{ add_generation_prompt }}{{ tools }}{{ documents }}"
-                                     "{{ unk_token is defined }}"), "<s></s>TrueNoneNoneFalse")
+        self.assertEqual(
+            self.render("{{ bos_token }}{{ eos_token }}{{ add_generation_prompt }}{{ tools }}{{ "
+                        "documents }}"
+                        "{{ unk_token is defined }}"), "<s></s>TrueNoneNoneFalse")
 
     def test_tojson_escapes_no_html_and_no_unicode(self) -> None:
         tools = json_text.parse('[{"name": "é <b> \\u0026 \'", "n": 1.50, "x": null}]')
-        self.assertEqual(self.render("{{ tools | tojson }}", tools=tools), '[{"name": "é <b> & \'", "n": 1.5, "x": null}]')
-        self.assertEqual(self.render("{{ {'b': 1, 'a': [1]} | tojson(indent=1, sort_keys=true) }}"), '{\n "a": [\n  1\n ],\n "b": 1\n}')
+        self.assertEqual(self.render("{{ tools | tojson }}", tools=tools), '[{"name": "é <b> & \'", "n": 1.5, "x": '
+                         'null}]')
+        self.assertEqual(self.render("{{ {'b': 1, 'a': [1]} | tojson(indent=1, sort_keys=true) }}"),
+                         '{\n "a": [\n  1\n ],\n "b": 1\n}')
 
     def test_generation_blocks_render_as_their_contents(self) -> None:
-        self.assertEqual(self.render("{% set x = 1 %}a{% generation %}b{% set x = 2 %}{{ x }}{% endgeneration %}{{ x }}"), "ab21")
+        self.assertEqual(
+            self.render("{% set x = 1 %}a{% generation %}b{% set x = 2 %}{{ x }}{% endgeneration %}{{ x "
+                        "}}"), "ab21")
 
     def test_loops_can_be_left(self) -> None:
-        self.assertEqual(self.render("{% for i in range(9) %}{% if i == 1 %}{% continue %}{% endif %}{% if i == 3 %}{% break %}"
-                                     "{% endif %}{{ i }}{% endfor %}"), "02")
+        self.assertEqual(
+            self.render("{% for i in range(9) %}{% if i == 1 %}{% continue %}{% endif %}{% if i == 3 "
+                        "%}{% break %}"
+                        "{% endif %}{{ i }}{% endfor %}"), "02")
 
     def test_the_date_is_a_constant_or_the_one_that_is_asked_for(self) -> None:
         self.assertEqual(self.render("{{ strftime_now('%d %b %Y %H:%M') }}"), "01 Jan 2025 00:00")
@@ -61,11 +72,15 @@ class AsTransformersTest(_RenderingTest):
                           "{{ raise_exception('roles must\\nalternate') }}")
 
     def test_namespaces_keep_values_over_loops(self) -> None:
-        self.assertEqual(self.render("{% set n = namespace(i=0, self=5) %}{% for m in messages %}{% set n.i = n.i + 1 %}{% endfor %}"
-                                     "{{ n.i }}{{ n.self }}{{ dict(a=1)['a'] }}", [USER, USER]), "251")
+        self.assertEqual(
+            self.render(
+                "{% set n = namespace(i=0, self=5) %}{% for m in messages %}{% set n.i = n.i + 1 "
+                "%}{% endfor %}"
+                "{{ n.i }}{{ n.self }}{{ dict(a=1)['a'] }}", [USER, USER]), "251")
 
     def test_members_that_are_null_are_left_out(self) -> None:
-        self.assertEqual(self.render("{{ messages[0] | tojson }}", [{**USER, "name": None}]), '{"role": "user", "content": "2+2?"}')
+        self.assertEqual(self.render("{{ messages[0] | tojson }}", [{**USER, "name": None}]),
+                         '{"role": "user", "content": "2+2?"}')
 
     def test_reasoning_has_every_name_that_templates_read(self) -> None:
         message = {"role": "assistant", "reasoning": "r", "content": "c"}
@@ -87,29 +102,39 @@ class AsTransformersTest(_RenderingTest):
 
 
 class HostileTemplateTest(_RenderingTest):
-
     def test_a_template_that_loops_for_ever_is_ended(self) -> None:
         before = time.monotonic()
-        for text in ("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "{{ messages[0].n ** messages[0].n }}"):
-            self.assert_fails("f:3:5: t.jinja: the chat template took more than 1.5 s: it may loop for ever", DATA, self.render, text,
-                              [{**USER, "n": json_text.Number("99999999")}], seconds=1.5)
+        for text in ("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
+                     "{{ messages[0].n ** messages[0].n }}"):
+            self.assert_fails("f:3:5: t.jinja: the chat template took more than 1.5 s: it may loop for ever",
+                              DATA,
+                              self.render,
+                              text, [{**USER, "n": json_text.Number("99999999")}],
+                              seconds=1.5)
         self.assertLess(time.monotonic() - before, 20)
 
     def test_a_template_that_loops_while_it_is_compiled_is_ended(self) -> None:
-        self.assert_fails("t.jinja: the chat template took more than 1.5 s", DATA, self.render, "{{ 9999999 ** 9999999 }}", seconds=1.5)
+        self.assert_fails("t.jinja: the chat template took more than 1.5 s",
+                          DATA,
+                          self.render,
+                          "{{ 9999999 ** 9999999 }}",
+                          seconds=1.5)
 
     def test_a_template_that_fills_memory_ends_with_a_sentence(self) -> None:
-        for text in ("{{ 'a' * messages[0].n }}", "{% set n = namespace(x='aaaa') %}{% for i in range(99) %}{% set n.x = n.x ~ n.x %}{% endfor %}"):
+        for text in ("{{ 'a' * messages[0].n }}", "{% set n = namespace(x='aaaa') %}{% for i in range(99) %}{% set "
+                     "n.x = n.x ~ n.x %}{% endfor %}"):
             self.assert_fails("the chat template needs more than 256 MiB of memory", DATA, self.render, text,
                               [{**USER, "n": json_text.Number("9999999999")}])
 
     def test_a_text_that_is_too_long_is_refused(self) -> None:
-        self.assert_fails("writes more than 4194304 characters", DATA, self.render, "{{ messages[0].content * 1500000 }}")
+        self.assert_fails("writes more than 4194304 characters", DATA, self.render, "{{ messages[0].content * 1500000 "
+                          "}}")
 
     def test_ways_out_of_the_sandbox_are_closed(self) -> None:
         for text in ("{{ cycler.__init__.__globals__ }}", "{{ ''.__class__.__mro__[1].__subclasses__() }}",
-                     "{{ namespace.__init__.__globals__ }}", "{{ dict.__call__.__globals__ }}", "{{ (dict|attr('fromkeys')).__globals__ }}",
-                     "{{ raise_exception.__globals__ }}", "{{ messages.__class__ }}", "{{ '{0.__class__}'.format(1) }}",
+                     "{{ namespace.__init__.__globals__ }}", "{{ dict.__call__.__globals__ }}",
+                     "{{ (dict|attr('fromkeys')).__globals__ }}", "{{ raise_exception.__globals__ }}",
+                     "{{ messages.__class__ }}", "{{ '{0.__class__}'.format(1) }}",
                      "{{ (''|attr('format'))('{0.__class__}', 1) }}", "{{ strftime_now.__self__.__class__.__mro__ }}",
                      "{{ self.__init__.__globals__ }}", "{{ lipsum.__globals__ }}", "{{ namespace(__class__=1) }}",
                      "{% set n = namespace() %}{% set n.__class__ = 1 %}"):
@@ -121,7 +146,8 @@ class HostileTemplateTest(_RenderingTest):
                 self.assertEqual(found, "", text)  # undefined
 
     def test_nothing_can_be_imported_or_included(self) -> None:
-        for text in ("{% import 'os' as os %}", "{% include '/etc/passwd' %}", "{% extends 'a' %}", "{% from 'a' import b %}"):
+        for text in ("{% import 'os' as os %}", "{% include '/etc/passwd' %}", "{% extends 'a' %}",
+                     "{% from 'a' import b %}"):
             self.assert_fails("the chat template fails: no loader", DATA, self.render, text)
 
     def test_the_messages_cannot_be_changed(self) -> None:
@@ -132,10 +158,12 @@ class HostileTemplateTest(_RenderingTest):
             self.assert_fails("draws at random", DATA, self.render, text)
 
     def test_a_syntax_error_names_its_line(self) -> None:
-        self.assert_fails(r"t.jinja: the chat template fails: .* \(line 2 of the template\)", USAGE, self.render, "a\n{% if %}")
+        self.assert_fails(r"t.jinja: the chat template fails: .* \(line 2 of the template\)", USAGE, self.render,
+                          "a\n{% if %}")
 
     def test_endless_recursion_ends_with_a_sentence(self) -> None:
-        self.assert_fails("calls itself without an end", DATA, self.render, "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}")
+        self.assert_fails("calls itself without an end", DATA, self.render, "{% macro m() %}{{ m() }}{% endmacro %}{{ "
+                          "m() }}")
 
     def test_half_of_a_surrogate_pair_is_refused(self) -> None:
         self.assert_fails("half of a surrogate pair", DATA, self.render, "{{ '\\ud83d' }}")
@@ -149,11 +177,11 @@ class HostileTemplateTest(_RenderingTest):
 
 
 class JinjaTest(_RenderingTest):
-
     def with_packages(self, contents: str) -> None:
         self.write("packages/jinja2/__init__.py", contents)
         before = os.environ.get("PYTHONPATH")
-        self.addCleanup(lambda: os.environ.pop("PYTHONPATH") if before is None else os.environ.update(PYTHONPATH=before))
+        self.addCleanup(lambda: os.environ.pop("PYTHONPATH")
+                        if before is None else os.environ.update(PYTHONPATH=before))
         os.environ["PYTHONPATH"] = self.path("packages")
 
     def test_without_jinja2_the_sentence_says_how_to_install_it(self) -> None:

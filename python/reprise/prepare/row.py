@@ -34,5 +34,5 @@ def position(path: str, line: int, column: int, text: str, offset: int) -> str:
     """Returns FILE:LINE:COLUMN of a character of a text that begins at line and column; columns count bytes."""
     before = text[:offset]
     lines = before.count("\n")
-    within = len(before[before.rfind("\n") + 1 :].encode("utf-8", "surrogatepass"))
+    within = len(before[before.rfind("\n") + 1:].encode("utf-8", "surrogatepass"))
     return f"{path}:{line + lines}:{within + (1 if lines else column)}"

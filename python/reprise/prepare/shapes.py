@@ -12,14 +12,14 @@ VERL_ANSWER = "reward_model.ground_truth"
 _MARK = "####"
 _PROMPTS = ("prompt", "messages", "question")
 _ANSWERS = ("answer", "completion", VERL_ANSWER)
-_EXPECTED = ("expected prompt and answer or completion, messages, question and answer, or prompt and "
-             f"{VERL_ANSWER}: name the columns by --prompt COLUMN and --answer COLUMN")
+_EXPECTED = (f"expected prompt and answer or completion, messages, question and answer, or prompt and {VERL_ANSWER}: "
+             "name the columns by --prompt COLUMN and --answer COLUMN")
 
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """`answer` is "" where rows have none. `prompt_is_chat` says that the prompt is a list of messages; `splits` that its
-    last message is the answer; `is_marked` that the answer is what follows #### (GSM8K)."""
+    """`answer` is "" where rows have none. `prompt_is_chat` says that the prompt is a list of messages; `splits` that
+    its last message is the answer; `is_marked` that the answer is what follows #### (GSM8K)."""
 
     prompt: str
     answer: str
@@ -31,12 +31,14 @@ class Shape:
         """Returns the shape in words, for the summary."""
         answer = "its last message" if self.splits else self.answer or "none"
         kind = " (GSM8K: what follows ####)" if self.is_marked else " (verl)" if self.answer == VERL_ANSWER else ""
-        return f"prompt: {self.prompt}{' (messages)' if self.prompt_is_chat and not self.splits else ''}; answer: {answer}{kind}"
+        messages = " (messages)" if self.prompt_is_chat and not self.splits else ""
+        return f"prompt: {self.prompt}{messages}; answer: {answer}{kind}"
 
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """`prompt` is a text or messages; `answer` is None where the shape has none; `others` are the columns that are kept."""
+    """`prompt` is a text or messages; `answer` is None where the shape has none; `others` are the columns that are
+    kept."""
 
     prompt: str | list[chat.Message]
     answer: str | None
@@ -73,7 +75,8 @@ def recognise(row: Row, prompt: str = "", answer: str = "") -> Shape:
     """Returns the shape of a source by its first row, and by the columns that the user names."""
     chosen = prompt or _one_of(row, _PROMPTS, "--prompt")
     if not chosen:
-        raise row.failure("", f"the row has {listed(list(row.values))}, and none of them is known as a prompt; {_EXPECTED}")
+        raise row.failure(
+            "", f"the row has {listed(list(row.values))}, and none of them is known as a prompt; {_EXPECTED}")
     if find(row.values, chosen) is None:
         raise row.failure("", f'there is no column "{chosen}"; the row has {listed(list(row.values))}')
     value = find(row.values, chosen)
@@ -111,14 +114,16 @@ def _answer(row: Row, shape: Shape) -> str | None:
     if isinstance(value, list) and value and isinstance(value[-1], dict):  # a conversational completion of TRL
         value = chat.text_of(chat.check(row, shape.answer, value)[-1])
     if not chat.is_text(value):
-        raise row.failure(shape.answer, f'"{shape.answer}" is {"missing" if value is None else chat.kind(value)}; expected a text '
-                          "or a number: complete the row or remove it")
+        raise row.failure(
+            shape.answer, f'"{shape.answer}" is {"missing" if value is None else chat.kind(value)}; expected a text or '
+            'a number: complete the row or remove it')
     if shape.is_marked:
         _, mark, value = value.rpartition(_MARK)
         value = value.strip()
         if not mark:
-            raise row.failure(shape.answer, f'"{shape.answer}" has no {_MARK}, and that of the first row has; --prompt question '
-                              "--answer answer takes whole answers")
+            raise row.failure(
+                shape.answer, f'"{shape.answer}" has no {_MARK}, and that of the first row has; --prompt question '
+                '--answer answer takes whole answers')
     if not value:
         raise row.failure(shape.answer, f'"{shape.answer}" is empty; expected a text: complete the row or remove it')
     return value
@@ -134,6 +139,7 @@ def extract(row: Row, shape: Shape) -> Problem:
     others = {name: value for name, value in row.values.items() if name not in used}
     rendered = others.pop("rendered", None)
     if rendered not in (None, True, False) or (rendered and shape.prompt_is_chat):
-        raise row.failure("rendered", '"rendered" is the name of a mark, which is true where the prompt is a text that a chat '
-                          "template has written: rename the column")
+        raise row.failure(
+            "rendered", '"rendered" is the name of a mark, which is true where the prompt is a text that a chat '
+            'template has written: rename the column')
     return Problem(prompt, answer, others, rendered is True)

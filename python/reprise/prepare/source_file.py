@@ -41,7 +41,6 @@ def read_small(path: str, most_bytes: int) -> bytes:
 
 class SourceFile:
     """Reads one file from its beginning to its end, once. `done` is the number of bytes read so far."""
-
     def __init__(self, path: str, most_line_bytes: int = MOST_LINE_BYTES) -> None:
         self.path, self._most = path, most_line_bytes
         self._facts = require_file(path)
@@ -66,8 +65,8 @@ class SourceFile:
             if number == 1:
                 line = line.removeprefix(BYTE_ORDER_MARK)
             if len(line.removesuffix(b"\n")) > self._most:
-                raise Failure(DATA, f"{self.path}:{number}:1: the line has more than {self._most} bytes; expected one row a "
-                              "line")
+                raise Failure(
+                    DATA, f"{self.path}:{number}:1: the line has more than {self._most} bytes; expected one row a line")
             yield number, line
         self._check_unchanged()
 
@@ -75,8 +74,9 @@ class SourceFile:
         """Returns all bytes, without a byte order mark; Failure if there are more than `most_bytes`."""
         data = self._read(lambda _: self._file.read(most_bytes + 1))
         if len(data) > most_bytes:
-            raise Failure(DATA, f"{self.path}: a JSON list of more than {most_bytes} bytes is not read: write one element "
-                          "per line, for example with jq -c '.[]' FILE > FILE.jsonl")
+            raise Failure(
+                DATA, f"{self.path}: a JSON list of more than {most_bytes} bytes is not read: write one element per "
+                "line, for example with jq -c '.[]' FILE > FILE.jsonl")
         self._check_unchanged()
         return data.removeprefix(BYTE_ORDER_MARK)
 

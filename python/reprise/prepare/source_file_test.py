@@ -11,7 +11,6 @@ from reprise.prepare.text_of_bytes import decode, refuse_foreign
 
 
 class SourceFileTest(prepare_testing.FolderTest):
-
     def lines(self, contents: bytes, most: int = 100) -> list[tuple[int, bytes]]:
         source = SourceFile(self.write("a", contents), most)
         self.addCleanup(source.close)
@@ -33,7 +32,8 @@ class SourceFileTest(prepare_testing.FolderTest):
 
     def test_the_digest_is_that_of_all_bytes(self) -> None:
         contents = b"\xef\xbb\xbfa\r\n\n" + b"b" * 50
-        for read in (lambda source: list(source.lines()), lambda source: source.whole(100), lambda source: source.hash_all()):
+        for read in (lambda source: list(source.lines()), lambda source: source.whole(100),
+                     lambda source: source.hash_all()):
             source = SourceFile(self.write("a", contents))
             read(source)
             self.assertEqual(source.sha256(), hashlib.sha256(contents).hexdigest())
@@ -69,7 +69,6 @@ class SourceFileTest(prepare_testing.FolderTest):
 
 
 class TextOfBytesTest(prepare_testing.FolderTest):
-
     def test_a_byte_that_is_not_utf_8_has_its_column(self) -> None:
         self.assertEqual(decode("f", 3, "é\n".encode()), "é\n")
         self.assert_fails(r"f:3:3: the byte 0xff is not UTF-8", DATA, decode, "f", 3, "é".encode() + b"\xff")
@@ -77,7 +76,8 @@ class TextOfBytesTest(prepare_testing.FolderTest):
         self.assert_fails(r"f:1:1: the byte 0xed", DATA, decode, "f", 1, b"\xed\xa0\x80")  # half of a surrogate pair
 
     def test_other_formats_are_named(self) -> None:
-        for beginning, name in ((b"\x1f\x8b\x08", "gzip -d"), (b"PK\x03\x04", "zip"), (b"version https://git-lfs.github", "git lfs"),
+        for beginning, name in ((b"\x1f\x8b\x08", "gzip -d"), (b"PK\x03\x04",
+                                                               "zip"), (b"version https://git-lfs.github", "git lfs"),
                                 (b"\xff\xfe{\0", "UTF-16"), (b"<!DOCTYPE html>", "web page"), (b"ARROW1\0\0", "Arrow")):
             self.assert_fails(name, DATA, refuse_foreign, "f", beginning)
         refuse_foreign("f", b'{"prompt": "a"}')

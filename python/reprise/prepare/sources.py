@@ -24,7 +24,8 @@ def format_of(source: SourceFile) -> str:
     refuse_foreign(source.path, beginning)
     ending = os.path.splitext(source.path)[1].lower()
     if ending == ".parquet":
-        raise Failure(DATA, f"{source.path}: it does not begin as a Parquet file does (PAR1): the download may have failed")
+        raise Failure(
+            DATA, f"{source.path}: it does not begin as a Parquet file does (PAR1): the download may have failed")
     text = beginning.removeprefix(BYTE_ORDER_MARK).lstrip()
     if not text and source.size <= _LOOKED_AT:
         raise Failure(DATA, f"{source.path}: it is empty; expected JSON lines, JSON, CSV or Parquet")
@@ -34,8 +35,9 @@ def format_of(source: SourceFile) -> str:
         return "json"
     if text.startswith(b"{") or ending in (".jsonl", ".json", ".ndjson"):
         return "jsonl"
-    raise Failure(DATA, f"{source.path}: the format is not known by its beginning or its ending ({ending or 'none'}): call it "
-                  ".jsonl, .json, .csv, .tsv or .parquet")
+    raise Failure(
+        DATA, f"{source.path}: the format is not known by its beginning or its ending ({ending or 'none'}): call it "
+        ".jsonl, .json, .csv, .tsv or .parquet")
 
 
 def read_rows(source: SourceFile, form: str, drops_columns: bool) -> Iterator[Row]:

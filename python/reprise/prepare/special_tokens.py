@@ -9,7 +9,6 @@ from reprise.prepare.failure import DATA, Failure, printable
 
 class SpecialTokens:
     """The special tokens of a model, or none."""
-
     def __init__(self, tokens: list[str]) -> None:
         self._pattern = re.compile("|".join(map(re.escape, tokens))) if tokens else None
 
@@ -20,5 +19,6 @@ class SpecialTokens:
         for text in json_text.texts(value):
             found = self._pattern.search(text)
             if found:
-                raise Failure(DATA, f"{place}: {what} contains {printable(found[0])}, a special token of the model, as character "
-                              f"{found.start() + 1}: remove it, or keep it by --allow-special if the data is trusted")
+                raise Failure(
+                    DATA, f"{place}: {what} contains {printable(found[0])}, a special token of the model, as character "
+                    f"{found.start() + 1}: remove it, or keep it by --allow-special if the data is trusted")

@@ -14,7 +14,8 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
         lines.append(f"{_rows(counts['rendered'])} rendered by {facts['template']['path']}, for which today is "
                      f"{facts['options']['date']}")
     if counts["too_long"]:
-        lines.append(f"{_rows(counts['too_long'])} left out: prompts of more than {facts['options']['max_prompt_tokens']} tokens")
+        lines.append(f"{_rows(counts['too_long'])} left out: prompts of more than "
+                     f"{facts['options']['max_prompt_tokens']} tokens")
     if counts["duplicates"]:
         fate = "left out" if counts["dropped_duplicates"] else "kept; --drop-duplicates leaves them out"
         lines.append(f"{_rows(counts['duplicates'])} with the prompt and answer of an earlier one: {fate}")

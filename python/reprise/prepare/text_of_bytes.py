@@ -31,8 +31,9 @@ def decode(path: str, line: int, data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        before = data[: error.start]
+        before = data[:error.start]
         line += before.count(b"\n")
         column = error.start - (before.rfind(b"\n") + 1) + 1
-        raise Failure(DATA, f"{path}:{line}:{column}: the byte 0x{data[error.start]:02x} is not UTF-8: convert the file, for "
-                      "example with iconv -f ISO-8859-1 -t UTF-8") from None
+        raise Failure(
+            DATA, f"{path}:{line}:{column}: the byte 0x{data[error.start]:02x} is not UTF-8: convert the file, for "
+            "example with iconv -f ISO-8859-1 -t UTF-8") from None
