@@ -1,6 +1,7 @@
 """From a row to a line of the output: the prompt rendered, the text checked, other columns kept."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import reprise.prepare.json_text as json_text
@@ -88,12 +89,14 @@ class Converter:
         return Prepared(line, prompt, problem.answer, self._form(row, problem), is_rendered)
 
     def _refuse_special(self, row: Row, shape: Shape, problem: Problem) -> None:
+        def place_of(column: str) -> Callable[[], str]:  # which costs more than the check itself
+            return lambda: row.place(column.partition(".")[0])
+
         if not problem.is_rendered:
-            self._special.refuse(problem.prompt, row.place(shape.prompt), f'"{shape.prompt}"')
+            self._special.refuse(problem.prompt, place_of(shape.prompt), f'"{shape.prompt}"')
         if problem.answer is not None:
-            self._special.refuse(problem.answer, row.place((shape.answer or shape.prompt).partition(".")[0]),
-                                 "the answer")
-        self._special.refuse(problem.others.get("tools"), row.place("tools"), '"tools"')
+            self._special.refuse(problem.answer, place_of(shape.answer or shape.prompt), "the answer")
+        self._special.refuse(problem.others.get("tools"), place_of("tools"), '"tools"')
 
     def _prompt(self, row: Row, shape: Shape, problem: Problem) -> tuple[str, bool]:
         """Returns (the text that the model reads, whether a template has written it)."""

@@ -9,6 +9,7 @@ from reprise.prepare.source_file import MOST_LINE_BYTES, SourceFile
 from reprise.prepare.text_of_bytes import decode
 
 _SEPARATORS = ",\t;"
+_MOST_COLUMNS = 10_000
 
 
 class _Lines:
@@ -35,6 +36,9 @@ def separator_of(header: str) -> str:
 
 
 def _check_header(path: str, names: list[str]) -> None:
+    if len(names) > _MOST_COLUMNS:
+        raise Failure(DATA, f"{path}:1: the header names more than {_MOST_COLUMNS} columns: the first line must be the "
+                      "header")
     if "" in names:
         raise Failure(
             DATA, f"{path}:1: column {names.index('') + 1} has no name: name it, or remove it (pandas writes its index "

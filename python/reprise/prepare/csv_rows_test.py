@@ -50,6 +50,7 @@ class CsvTest(prepare_testing.FolderTest):
 
     def test_a_header_needs_different_names(self) -> None:
         self.refused("a.csv:1: column 1 has no name", ",prompt\n0,a\n")
+        self.refused("a.csv:1: the header names more than 10000 columns", "a," * 10_001 + "a\n")
         self.refused('a.csv:1: two columns are called "a"', "a,b,a\n1,2,3\n")
 
     def test_a_quote_that_is_not_closed_names_where_it_begins(self) -> None:

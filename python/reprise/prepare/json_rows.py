@@ -42,7 +42,8 @@ def json_list(source: SourceFile) -> Iterator[Row]:
     """Yields the rows of one list of objects, which is held in memory as bytes: MOST_LIST_BYTES at most. Each element
     is parsed alone, so that its numbers and its place are known."""
     data = source.whole(MOST_LIST_BYTES)
-    level, begin, line, counted = 0, 0, 1, 0
+    level, begin, counted = 0, 0, 0
+    line, line_begin = 1, 0  # of the element that begins at `counted`
     end = 0  # of the list, when it is known
     for mark in _MARK.finditer(data):
         kind, at = mark[0], mark.start()
@@ -60,8 +61,9 @@ def json_list(source: SourceFile) -> Iterator[Row]:
             if element.strip(_SPACE) or kind == b"," or counted:
                 begin += len(element) - len(element.lstrip(_SPACE))
                 line += data.count(b"\n", counted, begin)
+                line_begin = max(line_begin, data.rfind(b"\n", counted, begin) + 1)
                 counted = begin
-                yield _element(source.path, data, line, begin, at)
+                yield _element(source.path, data[begin:at], line, begin - line_begin + 1)
             begin = mark.end()
             end = mark.end() if level == 0 else 0
     if not end or data[end - 1:end] != b"]":
@@ -71,20 +73,21 @@ def json_list(source: SourceFile) -> Iterator[Row]:
         raise _list_failure(source.path, data, at, "something follows the list")
 
 
-def _element(path: str, data: bytes, line: int, begin: int, end: int) -> Row:
-    column = begin - (data.rfind(b"\n", 0, begin) + 1) + 1
+def _element(path: str, data: bytes, line: int, column: int) -> Row:
     form = "expected a list of objects"
-    if end - begin > MOST_LINE_BYTES:
+    if len(data) > MOST_LINE_BYTES:
         raise Failure(DATA, f"{path}:{line}:{column}: the element has more than {MOST_LINE_BYTES} bytes")
-    if begin >= end:
+    if not data:
         raise Failure(DATA, f"{path}:{line}:{column}: an element is missing beside a comma; {form}")
-    return _row(path, line, column, decode_element(path, line, column, data[begin:end]), form)
+    return _row(path, line, column, _decode_element(path, line, column, data), form)
 
 
-def decode_element(path: str, line: int, column: int, data: bytes) -> str:
+def _decode_element(path: str, line: int, column: int, data: bytes) -> str:
     """Returns the element's text; Failure with the place in the file of a byte that is not UTF-8."""
-    padding = b" " * (column - 1)  # so that the column within the line is the file's
-    return decode(path, line, padding + data)[column - 1:]
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return decode(path, line, b" " * (column - 1) + data)  # so that the column is the file's
 
 
 def _list_failure(path: str, data: bytes, at: int, sentence: str) -> Failure:

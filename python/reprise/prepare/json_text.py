@@ -37,8 +37,10 @@ class _Constant(Exception):
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise _Duplicate(next(name for name in names if names.count(name) > 1))
+        for name, _ in pairs:
+            if name not in found:
+                raise _Duplicate(name)
+            del found[name]
     return found
 
 

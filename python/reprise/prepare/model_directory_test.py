@@ -92,12 +92,12 @@ class SpecialTokensTest(prepare_testing.FolderTest):
                                                                      "content": ""}], {"a<|im_end|>": 1}):
             self.assert_fails(
                 r'f:3: the prompt contains <\|im_end\|>, a special token of the model, as character \d: '
-                r'.*--allow-special', DATA, special.refuse, value, "f:3", "the prompt")
-        special.refuse([{"role": "user", "content": "<|im_end> </ s> <|im_ end|>"}, None], "f:3", "x")
+                r'.*--allow-special', DATA, special.refuse, value, lambda: "f:3", "the prompt")
+        special.refuse([{"role": "user", "content": "<|im_end> </ s> <|im_ end|>"}, None], lambda: "f:3", "x")
 
     def test_without_tokens_nothing_is_refused(self) -> None:
-        SpecialTokens([]).refuse("", "f", "x")
-        SpecialTokens([]).refuse("</s>", "f", "x")
+        SpecialTokens([]).refuse("", lambda: "f", "x")
+        SpecialTokens([]).refuse("</s>", lambda: "f", "x")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from reprise.prepare.limited_process import LimitedProcess, TookTooLong
 
 # The date of templates that write today's: a rendering must not depend on the day of its making.
 DEFAULT_DATE = "2025-01-01"
-MOST_CHARACTERS = 4 << 20  # of a prompt: no model reads so many tokens
+# Of a prompt: its canonical form may be 18 times as long.
+MOST_CHARACTERS = 1 << 20
 MEMORY_MIB = 256
 SECONDS = 20.0
 

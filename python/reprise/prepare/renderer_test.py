@@ -127,7 +127,7 @@ class HostileTemplateTest(_RenderingTest):
                               [{**USER, "n": json_text.Number("9999999999")}])
 
     def test_a_text_that_is_too_long_is_refused(self) -> None:
-        self.assert_fails("writes more than 4194304 characters", DATA, self.render, "{{ messages[0].content * 1500000 "
+        self.assert_fails("writes more than 1048576 characters", DATA, self.render, "{{ messages[0].content * 1500000 "
                           "}}")
 
     def test_ways_out_of_the_sandbox_are_closed(self) -> None:
