@@ -85,6 +85,7 @@ class MemberOffsetTest(unittest.TestCase):
         self.assertEqual(text[json_text.member_offset(text, "a"):], "2}")
         self.assertEqual(text[json_text.member_offset(text, "x"):][:2], '{"')
         self.assertEqual(json_text.member_offset(text, "z"), 0)
+        self.assertEqual(json_text.member_offset('{"x": {"b": 2, "a": 1}, "a": 3}', "a"), 29)
 
     def test_a_name_written_with_escapes_is_found(self) -> None:
         self.assertEqual(json_text.member_offset(r'{"\u0061": 1}', "a"), 11)

@@ -21,8 +21,8 @@ def _error(error: BaseException, mebibytes: int) -> dict[str, Any]:
         return {"error": f"needs more than {mebibytes} MiB of memory"}
     if isinstance(error, RecursionError):
         return {"error": "calls itself without an end"}
-    line = f" (line {error.lineno} of the template)" if getattr(error, "lineno",
-                                                                None) else ""  # type: ignore[attr-defined]
+    number = getattr(error, "lineno", None)
+    line = f" (line {number} of the template)" if number else ""
     sentence = " ".join(str(error).split())[:300] or type(error).__name__
     return {"error": f"fails: {sentence}{line}"}
 

@@ -131,6 +131,8 @@ def _answer(row: Row, shape: Shape) -> str | None:
 
 def extract(row: Row, shape: Shape) -> Problem:
     """Returns the row's problem. Failure, with the place, for a row of another shape."""
+    prompt: str | list[chat.Message]
+    answer: str | None
     if shape.splits:
         prompt, answer = chat.with_answer(row, shape.prompt, _messages_of(row.values.get(shape.prompt)))
     else:
