@@ -5,6 +5,7 @@ say so where pyarrow is missing."""
 import importlib.util
 import os
 import unittest
+from typing import Any
 
 import prepare_testing
 
@@ -52,7 +53,7 @@ class StandInTest(prepare_testing.FolderTest):
                         if before is None else os.environ.update(PYTHONPATH=before))
         os.environ["PYTHONPATH"] = self.path("packages")
 
-    def read_rows(self, batches: str, count: int = 2, names: str = "['a', 'b']", **limits: object) -> list:
+    def read_rows(self, batches: str, count: int = 2, names: str = "['a', 'b']", **limits: Any) -> list:
         text = f"PAR1\n{limits.pop('more', '')}\nnames = {names}\ncount = {count}\ndef batches():\n  {batches}\n"
         source = SourceFile(self.write("a.parquet", text))
         self.addCleanup(source.close)
@@ -123,7 +124,7 @@ class StandInTest(prepare_testing.FolderTest):
 
 @unittest.skipUnless(importlib.util.find_spec("pyarrow"), "pyarrow is missing: pip install pyarrow")
 class RealFileTest(prepare_testing.FolderTest):
-    def read_rows(self, path: str, **limits: object) -> list:
+    def read_rows(self, path: str, **limits: Any) -> list:
         source = SourceFile(path)
         self.addCleanup(source.close)
         return list(parquet_rows(source, **limits))

@@ -275,7 +275,8 @@ class TokensTest(_ProgramTest):
     def setUp(self) -> None:
         super().setUp()
         self.write("packages/tokenizers.py", _TOKENIZERS)
-        self.environment = {"PYTHONPATH": os.pathsep.join([self.path("packages"), os.environ.get("PYTHONPATH", "")])}
+        packages = os.pathsep.join([self.path("packages"), os.environ.get("PYTHONPATH", "")])
+        self.environment: dict[str, Any] = {"PYTHONPATH": packages}
         self.write_lines("a.jsonl", {"prompt": "one two", "answer": "x"}, {"prompt": "one two three", "answer": "x"})
 
     def test_lengths_are_those_that_the_model_reads(self) -> None:
@@ -409,7 +410,7 @@ class MistakesTest(_ProgramTest):
                 stdout=full,
                 stderr=subprocess.PIPE,
                 text=True,
-                env={**os.environ, "PYTHONPATH": prepare_testing.PACKAGES})
+                env=prepare_testing.environment_of())
         self.assertEqual((ended.returncode, ended.stderr), (74, "reprise: No space left on device\n"))
 
     def test_signals_end_it_and_leave_nothing(self) -> None:
@@ -424,7 +425,7 @@ class MistakesTest(_ProgramTest):
                                        cwd=self.folder,
                                        stderr=subprocess.PIPE,
                                        text=True,
-                                       env={**os.environ, "PYTHONPATH": prepare_testing.PACKAGES})
+                                       env=prepare_testing.environment_of())
             assert program.stderr
             program.stderr.readline()  # the shape of the first row: now the template loops
             time.sleep(0.3)

@@ -68,13 +68,18 @@ class FolderTest(unittest.TestCase):
 
     def run_prepare(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         """Runs `prepare ARGUMENTS` in the folder."""
-        path = os.pathsep.join([PACKAGES, environment.pop("PYTHONPATH", os.environ.get("PYTHONPATH", ""))])
         return subprocess.run([sys.executable, "-B", "-P", "-m", "reprise.prepare", *arguments],
                               cwd=self.folder,
                               text=True,
                               capture_output=True,
-                              env={**os.environ, **environment, "PYTHONPATH": path},
+                              env=environment_of(**environment),
                               timeout=120)
+
+
+def environment_of(**changes: str) -> dict[str, str]:
+    """Returns the environment in which a child process finds the package."""
+    changed = {**os.environ, **changes}
+    return {**changed, "PYTHONPATH": os.pathsep.join([PACKAGES, changed.get("PYTHONPATH", "")])}
 
 
 def main() -> None:

@@ -145,6 +145,10 @@ class HostileTemplateTest(_RenderingTest):
             else:
                 self.assertEqual(found, "", text)  # undefined
 
+    def test_names_of_a_namespace_do_not_begin_with_an_underscore(self) -> None:
+        for text in ("{{ namespace(__class__=1) }}", "{% set n = namespace() %}{% set n.__class__ = 1 %}"):
+            self.assert_fails("begins with an underscore: __class__", DATA, self.render, text)
+
     def test_nothing_can_be_imported_or_included(self) -> None:
         for text in ("{% import 'os' as os %}", "{% include '/etc/passwd' %}", "{% extends 'a' %}",
                      "{% from 'a' import b %}"):

@@ -149,6 +149,7 @@ class MessagesTest(_RefusingTest):
     def test_messages_end_with_a_text_of_the_assistant(self) -> None:
         self.refused('the last message of "messages" has the role "user".*--prompt messages', {"messages": [USER]})
         self.refused("has the answer alone", {"messages": [ASSISTANT]})
+        last: dict[str, Any]
         for last in ({"role": "assistant", "content": ""}, {"role": "assistant", "content": None, "tool_calls": [{}]}):
             self.refused("has no text that could be the answer", {"messages": [USER, last]})
 
@@ -165,7 +166,7 @@ class MessagesTest(_RefusingTest):
 
     def test_any_value_anywhere_ends_in_a_problem_or_a_sentence(self) -> None:
         generator = random.Random(1)
-        values = [
+        values: list[Any] = [
             None, True, 0, "", "a", [], {}, [None], [[]], [{}], {"role": None}, [USER], [USER, ASSISTANT],
             [{"role": "user", "content": [None]}], {"ground_truth": None}, {"ground_truth": [1]}, "[", "[{}]",
             [{"role": "assistant", "content": None, "tool_calls": None}]
