@@ -16,6 +16,7 @@
 #include "pipelines/stored/held_out_of.h"
 #include "pipelines/stored/of_sweep.h"
 #include "pipelines/stored/stored_run.h"
+#include "pipelines/trained_prompts.h"
 #include "rl/config/check.h"
 #include "rl/config/workload_traits.h"
 #include "rl/evaluation/held_out_tasks.h"
@@ -103,68 +104,6 @@ absl::Status CheckSomeAreHeldOut(const EvaluationRequest& request, const Evaluat
   return absl::InvalidArgumentError(absl::StrCat("--data ", path, ": these are training problems",
                                                  target.is_run || target.task ? " of the run" : "",
                                                  ", and none of them is held out; ", remedy));
-}
-
-// Returns the prompts of the problems of data.path, where they were read, on which the run trains. With a file of
-// held-out problems, the target's configuration has no split, but the run may have one.
-absl::StatusOr<std::set<std::string>> PromptsOfFile(const rl::Config& trained, const EvaluationTarget& target,
-                                                    const rl::PreparedCompletions& completions) {
-  const bool is_split = !target.config.evaluation.path.empty() && trained.evaluation.held_out_share > 0;
-  std::set<std::string> prompts;
-  if (!is_split) {
-    for (const data::Task& problem : completions.problems) prompts.insert(problem.prompt);
-    return prompts;
-  }
-  rl::Config config = target.config;
-  config.evaluation = trained.evaluation;
-  ASSIGN_OR_RETURN(const rl::Split split, rl::SplitProblems(config, *completions.tokenizer, completions.problems));
-  for (const int64_t i : split.training) prompts.insert(completions.problems[i].prompt);
-  return prompts;
-}
-
-// Adds the held-out problems where their file is the one that a run was trained on, which `stored` identifies.
-void AddIfTrainedOn(const std::vector<ExternalFile>& stored, const rl::RunParts& parts,
-                    std::set<std::string>* prompts) {
-  for (const ExternalFile& trained : stored) {
-    if (trained.name != rl::kProblemsName) continue;
-    for (const rl::ExternalFile& file : parts.external_files) {
-      if (file.name != rl::kHeldOutName || file.sha256 != trained.sha256) continue;
-      for (const data::Task& problem : rl::GetPreparedCompletions(parts).held_out) prompts->insert(problem.prompt);
-    }
-  }
-}
-
-// Returns the prompts on which a run's weights of a step were, or may have been, trained: the file of the training
-// problems may be given as the held-out one.
-absl::StatusOr<std::set<std::string>> PromptsToTrainOn(const StoredRun& run, const EvaluationTarget& target,
-                                                       const EvaluatedModel& model) {
-  const rl::RunParts& parts = model.parts;
-  ASSIGN_OR_RETURN(std::set<std::string> prompts, PromptsOfFile(run.config, target, rl::GetPreparedCompletions(parts)));
-  prompts.merge(PromptsUpTo(run, model.step));
-  if (run.config.evaluation.held_out_share == 0) AddIfTrainedOn(run.reader->header().external_files, parts, &prompts);
-  return prompts;
-}
-
-// Whether data.path is the file of a training, which `stored` identifies.
-bool HaveSameProblems(const std::vector<ExternalFile>& stored, const rl::RunParts& parts) {
-  return std::any_of(stored.begin(), stored.end(), [&](const ExternalFile& trained) {
-    return trained.name == rl::kProblemsName &&
-           std::any_of(parts.external_files.begin(), parts.external_files.end(), [&](const rl::ExternalFile& file) {
-             return file.name == rl::kProblemsName && file.sha256 == trained.sha256;
-           });
-  });
-}
-
-// The same for a model that is evaluated on its own task, or on that of a configuration.
-absl::StatusOr<std::set<std::string>> PromptsKnownOfModel(const EvaluationTarget& target, const rl::RunParts& parts) {
-  // The training's own file is split as the training has split it.
-  const bool is_own_file = target.task && HaveSameProblems(target.task->files, parts);
-  const rl::Config& trained = is_own_file ? target.task->config : target.config;
-  ASSIGN_OR_RETURN(std::set<std::string> prompts, PromptsOfFile(trained, target, rl::GetPreparedCompletions(parts)));
-  if (target.task && target.task->config.evaluation.held_out_share == 0) {
-    AddIfTrainedOn(target.task->files, parts, &prompts);
-  }
-  return prompts;
 }
 
 // Whether the run, or the one that wrote the model, made no step: it has used no problem.
@@ -313,7 +252,7 @@ absl::StatusOr<rl::Config> ConfigOfModel(const EvaluationRequest& request) {
   return std::move(resolved.config);
 }
 
-// Or a model's, for a directory without run.h5. NotFound if it is neither.
+// Returns whether a directory without run.h5 holds a run that has not finished; false: a model. NotFound if neither.
 absl::StatusOr<bool> IsUnfinishedRun(FileSystem& files, const std::string& directory) {
   ASSIGN_OR_RETURN(const bool is_model, Exists(files, JoinPath(directory, "config.json")));
   if (is_model) return false;
@@ -466,7 +405,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
     RETURN_IF_ERROR(JudgeHeldOut(target, {std::move(known), trained.rollout}, &model));
     RETURN_IF_ERROR(TakeTask(request, target, &model));
     RETURN_IF_ERROR(JudgeOrigin(target, &model));
-    RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
+    RETURN_IF_ERROR(model.parts.workload->ProbeProcess(target.config));
     return model;
   }
   StoredRun run;
@@ -480,7 +419,7 @@ absl::StatusOr<EvaluatedModel> LoadEvaluated(const EvaluationRequest& request, c
     model.parts.workload->process()->Fail(absl::FailedPreconditionError("stored replies replace the external process"));
   } else {
     RETURN_IF_ERROR(CheckCommandIsGiven(request, target.config, run));
-    RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
+    RETURN_IF_ERROR(model.parts.workload->ProbeProcess(target.config));
   }
   return model;
 }
@@ -503,7 +442,7 @@ absl::StatusOr<EvaluatedModel> LoadPolicy(const EvaluationRequest& request, cons
   StoredRun run;
   RETURN_IF_ERROR(TakeWeights(request, target, ranks_on_this_machine, &run, &model));
   RETURN_IF_ERROR(JudgeFirstWeights(target, run, &model));
-  RETURN_IF_ERROR(model.parts.workload->TryProgram(target.config));
+  RETURN_IF_ERROR(model.parts.workload->ProbeProcess(target.config));
   return model;
 }
 

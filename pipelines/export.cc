@@ -53,7 +53,7 @@ absl::StatusOr<int64_t> WriteWeights(const ExportFlags& flags, StoredRun run) {
 }
 
 // InvalidArgument for the directory of a run or a sweep, or one within a sweep's: a model's files do not belong there.
-absl::Status CheckIsOfNoRun(FileSystem& files, const std::string& output) {
+absl::Status CheckIsNotRunDirectory(FileSystem& files, const std::string& output) {
   const bool is_sweep = IsSweepFolder(files, output);
   const bool is_run = files.Stat(JoinPath(output, "run.h5")).ok() || files.Stat(JoinPath(output, "epochs")).ok();
   if (!is_sweep && !is_run) return CheckIsInNoSweep(files, output);
@@ -64,7 +64,7 @@ absl::Status CheckIsOfNoRun(FileSystem& files, const std::string& output) {
 
 absl::StatusOr<int> Export(const ExportFlags& flags, const CommonFlags& common, Logger& logger) {
   RETURN_IF_ERROR(CheckIsNoFile(flags.output));
-  RETURN_IF_ERROR(CheckIsOfNoRun(PosixFileSystem(), flags.output));
+  RETURN_IF_ERROR(CheckIsNotRunDirectory(PosixFileSystem(), flags.output));
   ASSIGN_OR_RETURN(StoredRun run, OpenUninterpreted(flags.run_path));
   ASSIGN_OR_RETURN(const std::vector<std::string> unknown, InterpretWeights(flags.run_path, &run));
   if (!unknown.empty()) {

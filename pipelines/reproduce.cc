@@ -197,7 +197,7 @@ absl::StatusOr<rl::RunParts> PartsFor(const ReproduceFlags& flags, const StoredR
   if (process != nullptr && flags.mode == "replay") {
     process->Fail(absl::FailedPreconditionError("a replay calls no external process"));
   } else {
-    RETURN_IF_ERROR(parts.workload->TryProgram(config));
+    RETURN_IF_ERROR(parts.workload->ProbeProcess(config));
   }
   return parts;
 }

@@ -113,7 +113,7 @@ absl::StatusOr<int> Validate(const ValidateFlags& flags, const CommonFlags& comm
   ASSIGN_OR_RETURN(rl::RunParts parts, rl::PrepareRun(config, static_cast<int>(flags.ranks)));
   RETURN_IF_ERROR(JudgeBaseModel(config, &parts).status());
   for (const std::string& warning : parts.warnings) logger.Warning(warning);
-  RETURN_IF_ERROR(parts.workload->TryProgram(config));
+  RETURN_IF_ERROR(parts.workload->ProbeProcess(config));
   if (common.json) {
     PrintJsonLine({{"event", "ok"}});
   } else {

@@ -57,7 +57,7 @@ class Settings {
   absl::Status Override(absl::string_view argument);
 
   const FieldList& fields_;
-  std::map<const Field*, Setting> settings_;  // the fields are of one array: in the order of listing
+  std::map<const Field*, Setting> settings_;  // keys point into one array, so that the order is that of listing
 };
 
 // Stores one --set argument in the fields. Errors as above.

@@ -157,7 +157,7 @@ std::vector<Group> GroupsOf(absl::Span<const absl::Span<const std::byte>> messag
     size_t run = first;
     while (run < order.size() && messages[order[run]].size() == messages[order[first]].size()) ++run;
     while (first < run) {
-      const size_t count = Sha256AtOnce(run - first);
+      const size_t count = Sha256BatchSize(run - first);
       groups.push_back({first, first + count});
       first += count;
     }
@@ -167,7 +167,7 @@ std::vector<Group> GroupsOf(absl::Span<const absl::Span<const std::byte>> messag
 
 }  // namespace
 
-size_t Sha256AtOnce(size_t messages) {
+size_t Sha256BatchSize(size_t messages) {
   static const bool kHasLanes = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
   return std::min(messages, kHasLanes && messages >= kFewest ? kSha256Lanes : size_t{2});
 }
@@ -176,7 +176,7 @@ void Sha256Lanes(absl::Span<const absl::Span<const std::byte>> messages, absl::S
   CHECK_LE(messages.size(), kSha256Lanes);
   CHECK_EQ(messages.size(), digests.size());
   for (const absl::Span<const std::byte> message : messages) CHECK_EQ(message.size(), messages[0].size());
-  if (Sha256AtOnce(messages.size()) > 2) return ByLanes(messages, digests);
+  if (Sha256BatchSize(messages.size()) > 2) return ByLanes(messages, digests);
   ByPairs(messages, digests);
 }
 

@@ -21,7 +21,7 @@ inline constexpr size_t kSha256Lanes = 16;
 void Sha256Lanes(absl::Span<const absl::Span<const std::byte>> messages, absl::Span<Digest> digests);
 
 // Returns how many of `messages` messages of one size to pass at a time: as many as are digested in parallel.
-size_t Sha256AtOnce(size_t messages);
+size_t Sha256BatchSize(size_t messages);
 
 // Returns Sha256 of each message, in their order; the same bits for any number of threads. Messages of equal size take
 // less time where the processor has AVX-512 (Sha256Lanes). Must be called from outside the pool.

@@ -17,6 +17,8 @@ namespace {
 
 constexpr int64_t kPiece = int64_t{1} << 20;
 constexpr absl::string_view kForm = R"(expected one JSON object per line, as {"prompt": "12+7=", "answer": "19"})";
+constexpr absl::string_view kPrepare =
+    "; ./reprise prepare data makes such a file of another data set (docs/guides/own_data.md)";
 constexpr absl::string_view kPrompt = "prompt", kAnswer = "answer";
 
 // Formats "3: the sentence"; the column counts bytes from 1.
@@ -79,7 +81,8 @@ absl::Status Missing(absl::string_view line, const JsonValue& root, absl::string
   const std::optional<JsonToken> token = FindMember(line, key);
   const size_t offset = token ? token->offset : 0;
   return At(offset, absl::StrCat("\"", key, "\" is ", token ? "null" : "missing", "; the line has ", has,
-                                 members.size() > kShown ? ", ..." : "", "; ", kForm));
+                                 members.size() > kShown ? ", ..." : "", "; ", kForm,
+                                 key == kPrompt && !token ? kPrepare : ""));
 }
 
 // Returns the text of a member that exists.
@@ -97,9 +100,8 @@ absl::StatusOr<std::string> TextOf(absl::string_view line, const JsonValue& root
   if (const absl::Status readable = value->Readable(); !readable.ok()) return At(offset, readable.message());
   if (value->is_array() && key == kPrompt) {
     return At(offset,
-              "\"prompt\" is a list; expected the text that the model reads: convert messages with their chat "
-              "template, in Python with tokenizer.apply_chat_template(messages, tokenize=False, "
-              "add_generation_prompt=True)");
+              "\"prompt\" is a list; expected the text that the model reads: convert messages with the "
+              "model's chat template: ./reprise prepare data FILE --model DIR --output NEW does it");
   }
   return At(offset, absl::StrCat("\"", key, "\" is ",
                                  value->is_array()    ? "a list"

@@ -75,7 +75,8 @@ TEST(ParseTaskLinesTest, NamesTheLineOfEveryError) {
 
 TEST(ParseTaskLinesTest, ListsTheFieldsOfALineAndWhatIsExpected) {
   EXPECT_EQ(ErrorOf("{\"question\": \"a\", \"solu\\u001btion\": \"b\"}\n"),
-            absl::StrCat("d.jsonl:1:1: \"prompt\" is missing; the line has \"question\", \"solu\\x1btion\"; ", kForm));
+            absl::StrCat("d.jsonl:1:1: \"prompt\" is missing; the line has \"question\", \"solu\\x1btion\"; ", kForm,
+                         "; ./reprise prepare data makes such a file of another data set (docs/guides/own_data.md)"));
   EXPECT_EQ(ErrorOf("{}\n"), absl::StrCat("d.jsonl:1:1: \"prompt\" is missing: the object is empty; ", kForm));
   EXPECT_EQ(ErrorOf("{\"answer\": \"b\", \"prompt\": null}\n"),
             absl::StrCat("d.jsonl:1:27: \"prompt\" is null; the line has \"answer\", \"prompt\"; ", kForm));
@@ -83,7 +84,7 @@ TEST(ParseTaskLinesTest, ListsTheFieldsOfALineAndWhatIsExpected) {
             "d.jsonl:1:29: \"answer\" is a number; expected a string: write it in quotes, as \"answer\": \"-3.50\"");
   EXPECT_THAT(ErrorOf("{\"answer\": \"b\", \"prompt\": [{\"role\": \"user\", \"content\": \"a\"}]}\n"),
               AllOf(StartsWith("d.jsonl:1:27: \"prompt\" is a list; expected the text that the model reads: "),
-                    HasSubstr("apply_chat_template")));
+                    HasSubstr("./reprise prepare data FILE --model DIR")));
   EXPECT_EQ(ErrorOf("{\"prompt\": \"a\", \"answer\": {}}\n"),
             absl::StrCat("d.jsonl:1:27: \"answer\" is an object; expected a string; ", kForm));
 }

@@ -20,7 +20,7 @@ namespace {
 // Rows of x that are processed together, times steps: they stay in the second-level cache while all panels are read.
 constexpr int64_t kGroupFloats = int64_t{1} << 17;
 
-// A block's sums of one panel.
+// The accumulators of a tile: rows of a block times outputs of a panel.
 constexpr int64_t kTile = kMaxBlockRows * kPanel;
 
 // The operands of one call, reduced to the columns that it writes.

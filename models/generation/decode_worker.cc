@@ -244,8 +244,8 @@ void DecodeWorker::Resume(const Answer& answer, Slot* slot) {
   completion.turn_K.push_back({.observation_tokens = observed});
 }
 
-// Decodes one more token of every episode that does not wait for its partner. Most need one row, that of the token
-// before it; after an observation, its rows are computed as well.
+// Decodes one token of every episode that does not wait for its partner. Most episodes need one row, that of their last
+// token; an episode that has just read an observation also needs the rows of its tokens.
 void DecodeWorker::DecodeOneToken() {
   CachedBatch batch;
   std::vector<Slot*> active;

@@ -72,8 +72,8 @@ class HostSession {
   virtual absl::StatusOr<HostEvaluation> Evaluate(absl::Span<const HostBatch> batches,
                                                   std::optional<double> forced_alpha = std::nullopt) = 0;
 
-  // The network's accuracy (percent) after an epoch's validation: of the seed, if there is one, and the baseline of the
-  // next one to germinate.
+  // Records the network's accuracy (percent) of an epoch's validation: as that of the seed, if there is one, and as the
+  // baseline of the next seed to germinate.
   virtual void RecordAccuracy(double accuracy) = 0;
 
   // What the seed contributes: accuracy with it minus accuracy with alpha forced to 0. Without a seed no effect.

@@ -25,7 +25,7 @@ namespace reprise::models {
 
 struct ThoughtSampling {
   int64_t num_thoughts = 1;                // K: at each position
-  int64_t min_length = 1, max_length = 1;  // tokens without delimiters; uniform, the same for the K of a position
+  int64_t min_length = 1, max_length = 1;  // tokens without delimiters; drawn uniformly once for the K of a position
   ThoughtDelimiters delimiters = {};
   std::vector<int32_t> forbidden = {};  // never drawn, beside the delimiters
   kernels::SamplingOptions sampling = {};

@@ -111,8 +111,8 @@ class PartlyRead {
   std::vector<std::vector<std::optional<KeyValue>>> values_;  // by trial, then key
 };
 
-// What a trial has in common with those that differ only in the axis and in what it brings along, as far as all trials
-// read it.
+// Returns the key of the trials that are compared along the axis: all settings but the axis and those that it implies,
+// without keys that some trials do not read.
 std::string BlockKey(const SweepTable& table, const PartlyRead& partly_read, size_t i, size_t axis) {
   const PlannedTrial& trial = table.plan.trials[i];
   std::string block = absl::StrCat(trial.base, "\n", trial.problem, "\n", table.scores[i].metric);

@@ -113,7 +113,7 @@ class Training {
   absl::StatusOr<ResumePlan> Plan() const;
   bool HoldsOut() const;
   void WarnOfEarlierStop() const;
-  void NoteWhatIsDone() const;
+  void LogIfFinished() const;
   absl::Status Prepare();
   absl::Status StartOutput();
   absl::Status Start();
@@ -230,7 +230,7 @@ void Training::WarnOfEarlierStop() const {
 }
 
 // Called on rank 0 only.
-void Training::NoteWhatIsDone() const {
+void Training::LogIfFinished() const {
   WarnOfEarlierStop();
   if (!plan_.is_complete) return;
   const bool can_be_extended = !rl::MayEndEarly(plan_.config);  // or its evaluations may have ended it
@@ -261,9 +261,9 @@ absl::Status Training::Prepare() {
   absl::StatusOr<ResumePlan> plan = ResumePlan();
   if (is_root_) plan = Plan();
   ASSIGN_OR_RETURN(plan_, AgreeOk(comm_, std::move(plan)));
-  if (is_root_ && !request_.check) NoteWhatIsDone();
+  if (is_root_ && !request_.check) LogIfFinished();
   // A resumed run may not need the external process any more.
-  return request_.resume ? absl::OkStatus() : AgreeOk(comm_, parts_.workload->TryProgram(config_));
+  return request_.resume ? absl::OkStatus() : AgreeOk(comm_, parts_.workload->ProbeProcess(config_));
 }
 
 // Whether the problems of evaluations are known to be held out, by the run and by all that trained its first weights.
@@ -332,7 +332,7 @@ absl::Status Training::Train() {
                      AgreeOk(comm_, ReadState(files_, request_.output, resume_point_, config_, parts_)));
     learner.Restore(state);
   }
-  if (request_.resume && !learner.is_over()) RETURN_IF_ERROR(AgreeOk(comm_, parts_.workload->TryProgram(config_)));
+  if (request_.resume && !learner.is_over()) RETURN_IF_ERROR(AgreeOk(comm_, parts_.workload->ProbeProcess(config_)));
   // A signal may have arrived before training started.
   std::vector<int64_t> interrupted = {interrupt.load() ? 1 : 0};
   RETURN_IF_ERROR(AllreduceMax(comm_, absl::MakeSpan(interrupted)));

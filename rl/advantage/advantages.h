@@ -71,7 +71,7 @@ struct AdvantageOptions {
   std::optional<std::pair<double, double>> reward_clip_range = {};
   // For advantages that differ between the tokens of an episode (ByToken; rl/algorithm/token_advantages.h).
   bool whiten_tokens = false;   // over all tokens of the batch; with kNone (REINFORCE++), kGroupMean or kValue
-  double gamma = 1.0;           // with kValue, kNone and whiten_tokens, or a baseline by step
+  double gamma = 1.0;           // with kValue, kNone and whiten_tokens, or by step: DiscountedReturns
   double lambda = 0.95;         // with kValue
   bool value_of_turns = false;  // with kValue: a step is a turn and not a token
   bool whiten_rewards = false;  // of token rewards, keeping their mean; with kValue

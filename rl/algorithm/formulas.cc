@@ -33,7 +33,7 @@ std::string BaselineText(Baseline baseline) {
   return "value";
 }
 
-std::string ScaledBy(const AdvantageOptions& options) {
+std::string ScaleFormula(const AdvantageOptions& options) {
   if (options.baseline == Baseline::kLeaveOneOut || options.baseline == Baseline::kStepLeaveOneOut ||
       options.baseline == Baseline::kStepNone || options.scale_rewards == ScaleRewards::kNone) {
     return "";
@@ -47,7 +47,7 @@ std::string ScaledBy(const AdvantageOptions& options) {
 
 // The advantage A of the reward R.
 std::string SampleFormula(const AdvantageOptions& options, absl::string_view A, absl::string_view R) {
-  const std::string baseline = BaselineText(options.baseline), scaled = ScaledBy(options);
+  const std::string baseline = BaselineText(options.baseline), scaled = ScaleFormula(options);
   const std::string difference = baseline.empty() ? std::string(R) : absl::StrCat(R, " - ", baseline);
   return absl::StrCat(A, " = ", scaled.empty() || baseline.empty() ? difference : absl::StrCat("(", difference, ")"),
                       scaled);

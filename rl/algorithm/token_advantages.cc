@@ -54,7 +54,7 @@ TokenAdvantages Whitened(const std::vector<double>& reward_N, int64_t num_genera
   if (options.baseline == Baseline::kGroupMean) {
     return {ReinforcePlusPlusBaselineAdvantages(scored_N, num_generations), {}, {}, {}};
   }
-  return {ReinforcePlusPlusAdvantages(scored_N, {options.gamma, options.reward_beta}), {}, {}, {}};
+  return {ReinforcePlusPlusAdvantages(scored_N, {.gamma = options.gamma, .beta = options.reward_beta}), {}, {}, {}};
 }
 
 TokenAdvantages Valued(const std::vector<double>& reward_N, absl::Span<const EpisodeTokens> episode_N,

@@ -31,7 +31,7 @@ struct WorkloadTraits {
 
   // Which keys a run has.
   bool has_language_model = false;  // [model] and [lora]
-  bool has_texts = false;           // samples tokens, for problems of [data]
+  bool has_texts = false;           // episodes are sampled tokens, and problems come from [data]
   bool has_completions = false;     // answers prompts, alone or in an environment, and is rewarded for the answers
   bool has_time_limits = false;     // an episode may be truncated before it has ended
 

@@ -62,7 +62,7 @@ class StepTasks {
   const int64_t step_, prompts_;
 };
 
-absl::Status DoesNotFit(const Config& config, const std::string& name, int64_t tokens, absl::string_view more,
+absl::Status TooLongError(const Config& config, const std::string& name, int64_t tokens, absl::string_view more,
                         int64_t positions) {
   const absl::string_view remedy =
       config.data.path.empty() ? "the task (data.max_length)" : "the prompts (rollout.max_prompt_length)";
@@ -110,7 +110,7 @@ absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const st
     const int64_t tokens = static_cast<int64_t>(completion.tokens.size());
     RETURN_IF_ERROR(RequireTokens(source.Name(prompt), completion.text, completion.tokens));
     if (tokens + length > positions) {
-      return DoesNotFit(config, source.Name(prompt), tokens, absl::StrCat("rollout.max_completion_length ", length),
+      return TooLongError(config, source.Name(prompt), tokens, absl::StrCat("rollout.max_completion_length ", length),
                         positions);
     }
     if (phase == Phase::kSft && !HasEnvironment(config)) {
@@ -119,7 +119,7 @@ absl::StatusOr<std::vector<TaskRecord>> DrawTasks(const Config& config, const st
       const int64_t answer = static_cast<int64_t>(encoded.size());
       // The end token after the answer needs no position.
       if (tokens + answer > positions) {
-        return DoesNotFit(config, source.Name(prompt), tokens, absl::StrCat("the ", answer, " tokens of its answer"),
+        return TooLongError(config, source.Name(prompt), tokens, absl::StrCat("the ", answer, " tokens of its answer"),
                           positions);
       }
     }

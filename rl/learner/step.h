@@ -35,7 +35,7 @@ struct StepShape {
 // Sums over the whole step.
 struct StepCounts {
   int64_t learned_tokens = 0;
-  int64_t rows = 0;              // that passes compute
+  int64_t rows = 0;              // of the passes over the step (Policy::RowsOf)
   int64_t tokens = 0;            // of prompts and completions
   std::vector<int64_t> count_C;  // Policy::CountShard
   int64_t counts_per_layer = 0;  // Policy::counts_per_layer

@@ -1,7 +1,8 @@
 #ifndef RL_LEARNER_TRENDS_H_
 #define RL_LEARNER_TRENDS_H_
 
-// Follows what a workload has the loop keep from step to step (rl/schedule/trend_rules.h).
+// State that a workload asks the loop to keep across steps: means of rewards, failed tests in a row
+// (rl/schedule/trend_rules.h).
 
 #include <cstdint>
 #include <optional>

@@ -24,7 +24,7 @@ struct MetricInputs {
   const Config& config;
   const AlgorithmConfig& algorithm;  // with the step's weights of the divergence and of the entropy bonus
   const RewardColumns& rewards;
-  bool may_lack_decisions = false;  // Workload
+  bool may_lack_decisions = false;  // Workload::may_lack_decisions
   double learning_rate = 0, grad_norm = 0;
   int64_t num_mini_batches = 1;                      // training: of an iteration
   int64_t num_updates = 0;                           // since the start of the phase

@@ -52,7 +52,7 @@ class PreparedWorkload {
   // Returns the client of the run's external process; null where it has none.
   virtual ProcessClient* process() const { return nullptr; }
   // Calls the external process of the run, if it has one, before the run relies on it.
-  virtual absl::Status TryProgram(const Config&) const { return absl::OkStatus(); }
+  virtual absl::Status ProbeProcess(const Config&) const { return absl::OkStatus(); }
 
   // Returns the tokenizer of texts that tasks and episodes consist of; null where they are no text.
   virtual const models::Tokenizer* text_tokenizer() const { return nullptr; }

@@ -16,8 +16,8 @@ WALLS = {
 }
 
 # The packages of the algorithm see decisions, whatever a workload's tasks and episodes consist of.
-_ALGORITHM = r"rl/(advantage|gradient|learner|loss|metrics|policy|value)/[^/]+$"
-_COMPLETIONS = r"(models|rl/(workloads|environments?|episodes|policy/decoder|record/completions))/"
+ALGORITHM = r"rl/(advantage|gradient|learner|loss|metrics|policy|value)/[^/]+$"
+COMPLETIONS = r"(models|rl/(workloads|environments?|episodes|policy/decoder|record/completions))/"
 
 # A header of ours would make each of its users compile these, which take longer than most sources.
 _COSTLY = r"(nlohmann/json\.hpp|simdjson\.h|CLI/|toml\+\+/|g(test|mock)/)"
@@ -63,10 +63,10 @@ def costly_headers(source):
 
 def algorithm(source):
     """The product's files of the algorithm's packages must not include what completions, or their decoder, are."""
-    if source.test_only or not re.match(_ALGORITHM, source.path):
+    if source.test_only or not re.match(ALGORITHM, source.path):
         return
     for line, header in source.includes:
-        if re.match(_COMPLETIONS, header):
+        if re.match(COMPLETIONS, header):
             yield Fault(source.path, line, "algorithm",
                         f"{header} is of completions: read decisions, or ask the policy or the workload")
 

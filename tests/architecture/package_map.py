@@ -1,6 +1,7 @@
 """Writes the picture of layers in ARCHITECTURE.md from the BUILD files, and its tables of packages also from the includes.
 
     python3 tests/architecture/package_map.py --write
+    python3 tests/architecture/package_map.py --may rl/gradient    prints what a package may include
 """
 
 import pathlib
@@ -9,6 +10,7 @@ import re
 import sys
 
 import build_files
+import include_rules
 import repository
 import package_rules
 from source_file import BELOW, Fault
@@ -101,7 +103,25 @@ def written(page, texts):
     return page
 
 
+def may_include(package):
+    """Returns what the product's files of a package may include, as sentences."""
+    layer = package.split("/")[0]
+    if layer not in BELOW:
+        return f"{package}: any layer, and nothing may include it"
+    lines = [f"{package} may include {', '.join((layer, *BELOW[layer]))}, without a cycle of packages"]
+    if re.match(include_rules.ALGORITHM, f"{package}/file"):
+        lines.append(f"but, outside tests, nothing that matches {include_rules.COMPLETIONS}")
+    lines += [
+        f"not {headers}, which is for {places}"
+        for headers, places, _ in include_rules.WALLS.values()
+        if not re.match(places, f"{package}/file.cc")
+    ]
+    return "\n".join(lines)
+
+
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--may":
+        sys.exit(print(may_include(sys.argv[2])))
     if sys.argv[1:] != ["--write"]:
         sys.exit(__doc__)
     root = repository.root()

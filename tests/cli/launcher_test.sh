@@ -56,6 +56,10 @@ mkdir -p "$work/root/benchmarks/gate" "$work/root/bazel-bin/benchmarks/kernels"
 sed '2i case " $* " in *" --programs "*) echo //pipelines:train && exit 0 ;; esac' "$work/program" >"$work/gate"
 chmod +x "$work/gate"
 echo "import os, sys; os.execv('$work/gate', ['gate', *sys.argv[1:]])" >"$work/root/benchmarks/gate/gate.py"
+mkdir -p "$work/root/python/reprise/prepare"
+cp "$work/program" "$work/prepare"
+chmod +x "$work/prepare"
+echo "import os, sys; os.execv('$work/prepare', ['prepare', *sys.argv[1:]])" >"$work/root/python/reprise/prepare/__main__.py"
 # Benchmarks that have one function each, BM_one and BM_other.
 for name in one other; do
   sed "2i name=BM_$name" "$work/program" >"$work/root/bazel-bin/benchmarks/kernels/${name}_benchmark"
@@ -346,6 +350,17 @@ expect_reported '--against needs a commit'
 expect 64 '' gate --against nonsense
 expect_reported '--against nonsense: no such commit'
 
+# The program that prepares data is passed its arguments, and nothing is built.
+: >"$CALLS.bazel"
+expect 0 'prepare rank alone: data a.jsonl --output b c' prepare data a.jsonl --output 'b c'
+expect 0 'prepare rank alone: --help' prepare --help
+expect 65 'prepare rank alone: data BAD' prepare data BAD
+[[ ! -s $CALLS.bazel ]] || { echo "FAIL: prepare built:" && cat "$CALLS.bazel" && failures=$((failures + 1)); }
+OLD_PYTHON=yes expect 64 '' prepare data a.jsonl
+expect_reported 'python3, 3.11 or newer, is missing: it prepares data'
+expect 64 '' preprae data
+expect_reported 'unknown verb: preprae; did you mean prepare?'
+
 # Programs are passed the revision of the sources, if there is one.
 expect_revision() {
   grep -qE -- "^revision $1\$" "$work/out" || {
@@ -393,6 +408,7 @@ expect_reported 'unknown verb: train reproduce'
 expect 0 'validate rank alone: --version' --version
 expect 0 'validate rank alone: --version' quickstart --version
 expect 0 'validate rank alone: --version' gate --version
+expect 0 'validate rank alone: --version' prepare --version
 
 # With --help, nothing else is done.
 for verb in setup test quickstart bench; do

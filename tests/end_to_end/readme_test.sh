@@ -13,7 +13,7 @@ mkdir -p "$work/checkout/bazel-bin" "$work/path" "$work/tmp"
 export OMPI_MCA_btl_vader_backing_directory=$work/tmp
 cp -L reprise README.md docs/guides/*.md "$work/checkout"
 configs=$PWD/configs
-cp -rL configs slurm "$work/checkout/"
+cp -rL configs python slurm "$work/checkout/"
 chmod u+w "$work/checkout/configs/quickstart.toml"
 mkdir "$work/checkout/docs"
 cp -rL docs/examples "$work/checkout/docs/"
@@ -26,7 +26,7 @@ cd "$work/checkout"
 digests() { grep -oE '^(weights|run digest) sha256:[0-9a-f]{64}$' "$1"; }
 
 # Leaves out setup and quickstart, the README's first block, and test, bench and gate, which build.
-mapfile -t commands < <(grep -hE '^\./reprise ' README.md add_*.md train_your_own.md |
+mapfile -t commands < <(grep -hE '^\./reprise ' README.md add_*.md train_your_own.md own_data.md |
   grep -vE '^\./reprise (setup|quickstart|test|bench|gate)\>')
 ((${#commands[@]} >= 11)) || fail "README.md and the guides show ${#commands[@]} commands"
 # A step has few samples: what the commands do does not depend on their number.

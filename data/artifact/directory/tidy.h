@@ -28,10 +28,10 @@ absl::StatusOr<std::vector<Digest>> UnreferencedFiles(FileSystem& files, absl::s
 // Returns whether there is anything in a finished run's directory that the run does not need. Errors: as above.
 absl::StatusOr<bool> HasPieces(FileSystem& files, absl::string_view directory);
 
-// Removes temporary files whose contents show that a run's process left them, and those of the segments `strays`, which
-// no journal of the run names, whose steps are also in the run files `holders`; moves the other strays aside and
-// returns their new paths. A process of an older epoch cannot finish the run after this. FailedPrecondition if `epoch`
-// is fenced.
+// Removes temporary files whose contents show that a run's process left them. Of the segments `strays`, which no journal
+// of the run names, it removes those whose steps are also in the run files `holders`, and moves the others aside; returns
+// their new paths. A process of an older epoch cannot finish the run after this. FailedPrecondition if a later process
+// has taken the run over, so that `epoch` may not write.
 absl::StatusOr<std::vector<std::string>> RemoveOrphans(FileSystem& files, absl::string_view run_directory,
                                                        int64_t epoch, absl::Span<const std::string> strays,
                                                        absl::Span<const std::string> holders);

@@ -56,8 +56,8 @@ std::string SettingSuffix(absl::string_view axis, absl::Span<const ExternalFile>
 // Whether a run does not store the value: of a path, and of a preset, whose values are those of its keys.
 bool IsWord(absl::string_view axis);
 
-// Whether a setting of the plan is that of the facts. Of a path, and of optimizer.preset, which runs do not store, the
-// word of the sweep's file is free.
+// Returns whether a setting of the plan equals the run's. A path and optimizer.preset, which runs do not store, may have
+// any text in the plan.
 bool IsSetting(absl::string_view axis, const std::string& planned, const std::string& derived);
 
 // Returns whether the trial reads the key.

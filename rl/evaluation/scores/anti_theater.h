@@ -54,7 +54,7 @@ struct AntiTheaterResult {
   bool all_passed() const { return divergence_passed && ablation_passed && correlation_passed; }
 };
 
-// InvalidArgument without any trial. Pure.
+// Tests whether thoughts change predictions, rather than accompany them. InvalidArgument without any trial. Pure.
 absl::StatusOr<AntiTheaterResult> TestForTheater(absl::Span<const ThoughtTrial> trials,
                                                  const AntiTheaterOptions& options);
 

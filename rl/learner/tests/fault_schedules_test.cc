@@ -210,7 +210,7 @@ class FaultyPreparation : public PreparedWorkload {
     ASSIGN_OR_RETURN(std::unique_ptr<Workload> workload, inner_->Start(run));
     return std::make_unique<FaultyWorkload>(schedule_, std::move(workload), run.comm);
   }
-  absl::Status TryProgram(const Config& config) const override { return inner_->TryProgram(config); }
+  absl::Status ProbeProcess(const Config& config) const override { return inner_->ProbeProcess(config); }
   absl::Status Export(FileSystem& files, const std::string& directory) const override {
     return inner_->Export(files, directory);
   }

@@ -29,11 +29,11 @@ struct ShardWorkspace {
   models::PackedBatch batch, prompt_batch;
   models::ScoredRows scored, prompt_scored;
   std::vector<float> dhidden_TD, dlogprob, prompt_dlogprob;
-  std::vector<double> dentropy_S, prompt_dentropy_S;  // by scored row
-  models::ValueBuffers values, prompt_values;         // of the scored rows, which precede the tokens
+  std::vector<double> dentropy_S, prompt_dentropy_S;  // by row whose log-prob the loss reads
+  models::ValueBuffers values, prompt_values;         // of these rows, which precede the tokens
   std::vector<double> dvalue_S, prompt_dvalue_S;
   std::vector<float> rounded_dentropy_S, rounded_dvalue_S;
-  std::vector<double> ddivergence_S, prompt_ddivergence_S;  // by scored row
+  std::vector<double> ddivergence_S, prompt_ddivergence_S;  // by row whose log-prob the loss reads
   std::vector<float> rounded_ddivergence_S;
   std::unique_ptr<ShardWorkspace> reference;  // of the reference decoder; created when needed
 };

@@ -94,7 +94,7 @@ class EncoderPolicy final : public Policy {
   // same one depends on which prompts are dealt to it.
   int64_t RowsOf(const ShardInput& shard) const override { return UniqueTexts(shard).tokens_read(); }
   std::vector<int64_t> CountShard(const ShardInput& shard, PassWorkspace* workspace) const override;
-  // None where load balancing is not in the loss, so that no pass is made to count.
+  // 0 where load balancing is not in the loss, so that no pass is made to count.
   size_t num_counts() const override;
   int64_t counts_per_layer() const override { return encoder().num_experts; }
   bool loss_needs_counts() const override { return model_->config().router_aux_loss_coef != 0.0; }

@@ -28,8 +28,8 @@ std::string NameOfEvaluation(const StreamTable& table, int64_t row) {
                       turn < 0 ? " score" : absl::StrCat(" turn ", turn));
 }
 
-// Streams and columns that neither of two records has are not compared, so that this is the same for every form but for
-// the names of turns.
+// Returns what is compared in records of any form: streams and columns that neither record has are skipped. Only the
+// name of the rows of turns depends on the form.
 std::vector<Comparison> CompletionComparisons(RecordForm form) {
   const std::vector<std::string> episode = {"prompt", "sample"}, turn = {"prompt", "sample", "turn"};
   const std::vector<std::string>& turns = form.has_turns ? turn : episode;

@@ -31,7 +31,7 @@ class PreparedCompletions : public PreparedWorkload {
   // Calls the process once, with the answer of a first problem: checks that it exists and that its replies are valid.
   // The replies are not used. InvalidArgument, with a remedy, for a program that does not exist; else errors as
   // ProcessClient::Ask.
-  absl::Status TryProgram(const Config& config) const override;
+  absl::Status ProbeProcess(const Config& config) const override;
   const models::Tokenizer* text_tokenizer() const override { return tokenizer.get(); }
   HeldOutCount CountHeldOut(const Config& config, const std::set<std::string>& prompts,
                             const RolloutConfig& trained) const override;

@@ -46,7 +46,7 @@ absl::Status Try(const Config& config, const PreparedCompletions& parts) {
 
 }  // namespace
 
-absl::Status PreparedCompletions::TryProgram(const Config& config) const {
+absl::Status PreparedCompletions::ProbeProcess(const Config& config) const {
   if (process_client == nullptr) return absl::OkStatus();
   const std::string& command = process_client->command();
   RETURN_IF_ERROR(

@@ -14,7 +14,7 @@ namespace reprise::rl {
 namespace {
 
 // Returns what each operation earns beside its composite reward.
-double OperationShare(const MemoryConfig& memory, const MemoryTask& task, const SimulatedEpisode& episode) {
+double BonusPerOperation(const MemoryConfig& memory, const MemoryTask& task, const SimulatedEpisode& episode) {
   if (const std::optional<FactsAnswer> answer = episode.Answer()) {
     return answer->is_correct() && memory.reward != MemoryReward::kAgemem ? memory.answer_reward : 0;
   }
@@ -65,7 +65,7 @@ EpisodeReport ReportEpisode(const MemoryConfig& memory, uint64_t seed, const Mem
   }
   CHECK(episode.is_over());
   const int64_t steps = episode.num_steps();
-  const double share = OperationShare(memory, task, episode);
+  const double share = BonusPerOperation(memory, task, episode);
   report.answer = episode.Answer();
   if (!report.answer) report.recall_bonus = share * static_cast<double>(steps);
   for (DecisionReport& decision : report.decision_T) decision.earned = decision.reward.composite + share;

@@ -26,7 +26,7 @@ const EncoderPolicy& AsEncoderPolicy(const Policy& policy) {
   return *encoder;
 }
 
-std::vector<EpisodePlace> MakePlaces(absl::Span<const MemoryTask> task_P, int64_t samples) {
+std::vector<EpisodePlace> ListEpisodes(absl::Span<const MemoryTask> task_P, int64_t samples) {
   std::vector<EpisodePlace> place_N;
   for (const MemoryTask& task : task_P) {
     for (int64_t sample = 0; sample < samples; ++sample) place_N.push_back({&task, static_cast<uint64_t>(sample)});
@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<EpisodeRecord>> MemoryWorkload::DrawEpisodes(const St
   if (task_P.empty()) return std::vector<EpisodeRecord>();
   const int64_t samples = run_.config.rollout.num_generations;
   const std::vector<MemoryTask> tasks = GetMemoryTasks(task_P);
-  const std::vector<EpisodePlace> place_N = MakePlaces(tasks, samples);
+  const std::vector<EpisodePlace> place_N = ListEpisodes(tasks, samples);
   const MemoryBehaviour behaviour = StageBehaviour(run_.config.memory, tasks.front().stage);
   std::vector<std::vector<MemoryOperation>> stored_NT;
   for (size_t n = 0; stored != nullptr && n < place_N.size(); ++n) {
@@ -120,7 +120,7 @@ absl::StatusOr<std::vector<EpisodeRecord>> MemoryWorkload::Solutions(absl::Span<
   const auto choose = [](size_t, const SimulatedEpisode& so_far, absl::Span<const float>) {
     return DrawnOperation{.operation = so_far.Solution()};
   };
-  ASSIGN_OR_RETURN(std::vector<PlayedEpisode> played_P, Play(parts, MakePlaces(tasks, 1), choose));
+  ASSIGN_OR_RETURN(std::vector<PlayedEpisode> played_P, Play(parts, ListEpisodes(tasks, 1), choose));
   std::vector<EpisodeRecord> episode_P;
   for (size_t p = 0; p < played_P.size(); ++p) {
     episode_P.push_back(MemoryEpisodeRecord(task_P[p], 0, played_P[p].operation_T, std::move(played_P[p].token_TS)));
@@ -172,7 +172,7 @@ absl::StatusOr<std::vector<EpisodeReport>> MemoryWorkload::SampledReports(const 
                                                                           absl::Span<const MemoryTask> task_P,
                                                                           int64_t samples, Purpose purpose,
                                                                           int64_t step) const {
-  const std::vector<EpisodePlace> place_N = MakePlaces(task_P, samples);
+  const std::vector<EpisodePlace> place_N = ListEpisodes(task_P, samples);
   return Reports(policy, place_N, [&](size_t n, const SimulatedEpisode& so_far, absl::Span<const float> logit_A) {
     return DrawOperation({}, logit_A, temperature(), UniformAt(purpose, step, place_N[n], so_far));
   });
@@ -180,7 +180,7 @@ absl::StatusOr<std::vector<EpisodeReport>> MemoryWorkload::SampledReports(const 
 
 absl::StatusOr<std::vector<EpisodeReport>> MemoryWorkload::GreedyReports(const EncoderPolicy& policy,
                                                                          absl::Span<const MemoryTask> task_P) const {
-  return Reports(policy, MakePlaces(task_P, 1), [](size_t, const SimulatedEpisode&, absl::Span<const float> logit_A) {
+  return Reports(policy, ListEpisodes(task_P, 1), [](size_t, const SimulatedEpisode&, absl::Span<const float> logit_A) {
     return DrawnOperation{.operation = GreedyOperation(logit_A)};
   });
 }

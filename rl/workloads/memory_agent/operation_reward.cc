@@ -54,12 +54,12 @@ OperationReward ComputeReward(const OperationResult& result, const OperationRewa
   return reward;
 }
 
-double DiscountedReward(absl::Span<const double> reward_T, double gamma) {
+double DiscountedReward(absl::Span<const double> reward_T, double discount) {
   std::vector<double> terms;
   double weight = 1;
   for (const double reward : reward_T) {
     terms.push_back(weight * reward);
-    weight *= gamma;
+    weight *= discount;
   }
   return kernels::TreeSum(terms);
 }

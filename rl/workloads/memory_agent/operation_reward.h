@@ -55,8 +55,8 @@ struct OperationReward {
 // Pure.
 OperationReward ComputeReward(const OperationResult& result, const OperationRewardOptions& options);
 
-// Returns sum over t of gamma^t reward_t, of which the terms are added in a fixed tree. Pure.
-double DiscountedReward(absl::Span<const double> reward_T, double gamma = 0.99);
+// Returns sum over t of discount^t reward_t, of which the terms are added in a fixed tree. Pure.
+double DiscountedReward(absl::Span<const double> reward_T, double discount = 0.99);
 
 // Returns what each of the `steps` operations of an episode (at least 1) receives at its end for `found` episodes that
 // a last query finds, of `wanted` (at least 1): weight min(1, found / wanted) / steps. Pure.

@@ -47,8 +47,8 @@ struct PlayedEpisode {
   std::vector<float> logprob_T, behaviour_logprob_T;
 };
 
-// Chooses the next operation of an episode, of which it receives the index. logit_A: the policy's; empty where
-// PlayDeps says so.
+// Chooses the next operation of an episode, of which it receives the index. logit_A: the policy's; empty
+// unless PlayDeps::computes_logits.
 using ChooseOperation =
     std::function<DrawnOperation(size_t episode, const SimulatedEpisode& so_far, absl::Span<const float> logit_A)>;
 

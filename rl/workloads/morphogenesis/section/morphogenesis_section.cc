@@ -147,7 +147,7 @@ void VisitMorphogenesis(config::FieldList& list, MorphogenesisConfig& growth, co
   VisitController(list, growth);
 }
 
-bool ShapesController(absl::string_view section, absl::string_view key) {
+bool IsControllerShapeKey(absl::string_view section, absl::string_view key) {
   if (section != "morphogenesis") return false;
   for (const absl::string_view shape :
        {"telemetry", "trunk", "hidden", "lstm", "orthogonal", "normalizes_features", "normalizes_entropy"}) {

@@ -54,7 +54,7 @@ struct MorphogenesisConfig {
 void VisitMorphogenesis(config::FieldList& list, MorphogenesisConfig& morphogenesis, const config::Condition& scope);
 
 // Returns whether the key shapes the controller, and not what it controls. Pure.
-bool ShapesController(absl::string_view section, absl::string_view key);
+bool IsControllerShapeKey(absl::string_view section, absl::string_view key);
 
 // Returns the task, with the host's shape, batch size and epochs of the configuration. NotFound for a task that there
 // is not.

@@ -17,8 +17,8 @@ TEST(MorphogenesisSectionTest, TheseKeysShapeThePolicyAndNotTheProblem) {
   VisitMorphogenesis(list, section, always);
   std::set<std::string> shaping;
   for (const config::Field& field : list.fields()) {
-    if (ShapesController(field.section, field.key)) shaping.insert(std::string(field.key));
-    EXPECT_FALSE(ShapesController("data", field.key)) << field.key;
+    if (IsControllerShapeKey(field.section, field.key)) shaping.insert(std::string(field.key));
+    EXPECT_FALSE(IsControllerShapeKey("data", field.key)) << field.key;
   }
   EXPECT_EQ(shaping, (std::set<std::string>{"telemetry", "trunk", "hidden", "lstm", "orthogonal", "normalizes_features",
                                             "normalizes_entropy"}));

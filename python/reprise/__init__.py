@@ -1,0 +1,1 @@
+"""The part of Reprise that is written in Python."""

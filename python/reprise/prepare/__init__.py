@@ -1,0 +1,1 @@
+"""`./reprise prepare`: turns datasets as people have them into what `train` reads."""
