@@ -90,7 +90,7 @@ def main(arguments: Sequence[str]) -> int:
     except BaseException as error:
         sentence, code = _sentence_and_code(error)
         print("reprise: " + printable(sentence), file=sys.stderr)
-        if isinstance(error, BrokenPipeError):  # nobody reads: nothing may be flushed at the end
+        if isinstance(error, OSError):  # perhaps of the standard output: nothing may be flushed to it at the end
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return code
     return 0

@@ -54,7 +54,9 @@ def _row(values: dict[str, Any], is_lenient: bool) -> dict[str, Any]:
 
 
 def _say(value: Any) -> None:
+    """Writes a line at once: the reader knows by it how far this process came before it crashed or hung."""
     sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
+    sys.stdout.flush()
 
 
 def _refuse_bomb(size: int, rows: int, declared: int) -> None:
@@ -113,7 +115,6 @@ def main() -> None:
         })
     except Exception as error:  # pyarrow raises many kinds, also for damage that it finds late
         _say({"error": "it cannot be read as Parquet: " + " ".join(str(error).split())[:300]})
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":
