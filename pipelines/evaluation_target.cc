@@ -315,16 +315,12 @@ absl::Status JudgeOrigin(const EvaluationTarget& target, EvaluatedModel* model) 
     return absl::OkStatus();
   }
   const ModelTask& origin = **target.origin;
-  const EvaluatedTasks evaluated = {target.config, model->parts, model->tasks};
-  ASSIGN_OR_RETURN(std::string why, WhyNotHeldOut(origin, evaluated));
-  if (why.empty() && BeganWithOtherWeights(origin.files)) {
+  ASSIGN_OR_RETURN(const std::string why, WhyNotByOrigin(origin, {target.config, model->parts, model->tasks}));
+  if (why == WhyOtherWeights()) {
     WithdrawForOtherWeights(model);
-    return absl::OkStatus();
+  } else {
+    Withdraw(why, model);
   }
-  if (why.empty()) {
-    ASSIGN_OR_RETURN(why, WhyNotHeldOutBefore(origin.earlier, evaluated));
-  }
-  Withdraw(why, model);
   return absl::OkStatus();
 }
 

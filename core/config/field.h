@@ -66,7 +66,7 @@ struct Access {
 
 // Access to an enumeration, whose enumerators are 0, 1, ..., or to a truth value that names say: 0 for false.
 template <typename Enum>
-Access<size_t> IndexOf(Enum& value) {
+Access<size_t> EnumAccess(Enum& value) {
   return {&value, [](const void* from) { return static_cast<size_t>(*static_cast<const Enum*>(from)); },
           [](void* to, size_t index) { *static_cast<Enum*>(to) = static_cast<Enum>(index); }};
 }

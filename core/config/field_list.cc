@@ -30,7 +30,9 @@ FieldList& FieldList::Section(absl::string_view name, Kind kind, absl::string_vi
 FieldList& FieldList::Add(absl::string_view key, Target target, Allowed allowed, absl::string_view doc) {
   CHECK(!sections_.empty());
   const SectionDoc& section = sections_.back();
-  CHECK(Find(section.name, key) == nullptr);
+  for (auto other = fields_.rbegin(); other != fields_.rend() && other->section == section.name; ++other) {
+    CHECK_NE(other->key, key);
+  }
   fields_.push_back({.kind = section.kind,
                      .section = section.name,
                      .key = key,

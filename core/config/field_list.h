@@ -69,7 +69,7 @@ class FieldList {
   template <typename Enum>
     requires(std::is_enum_v<Enum> || std::is_same_v<Enum, bool>)
   FieldList& Name(absl::string_view key, Enum& value, std::vector<absl::string_view> names, absl::string_view doc) {
-    return Add(key, IndexOf(value), std::move(names), doc);
+    return Add(key, EnumAccess(value), std::move(names), doc);
   }
 
   // Text that is one or more of `names`, separated by single spaces.

@@ -38,7 +38,7 @@ std::string OutsideSections(const TomlEntry& entry, const FieldList& fields) {
                       meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?"));
 }
 
-// A value that is neither a number nor a boolean is read as text, so that Field::Set reports the expected type.
+// A value that is neither a number nor a boolean is read as text, so that Field::Accept reports the expected type.
 absl::StatusOr<std::variant<Value, NotScalar>> OverrideValue(absl::string_view text, const Field& field) {
   const bool wants_text = field.IsText();
   const bool quoted = absl::StartsWith(text, "\"") || absl::StartsWith(text, "'");

@@ -68,7 +68,7 @@ absl::Status CheckAlgorithm(const AlgorithmConfig& algorithm) {
   return CheckOptions(later);
 }
 
-models::ValueModel ValueModelOf(const AlgorithmConfig& algorithm) {
+models::ValueModel ChooseValueModel(const AlgorithmConfig& algorithm) {
   if (!NeedsValues(algorithm)) return models::ValueModel::kNone;
   return algorithm.has_value_network ? models::ValueModel::kNetwork : models::ValueModel::kHead;
 }

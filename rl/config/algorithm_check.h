@@ -13,7 +13,7 @@ namespace reprise::rl {
 absl::Status CheckAlgorithm(const AlgorithmConfig& algorithm);
 
 // Returns the kind of value function of such a run. Pure.
-models::ValueModel ValueModelOf(const AlgorithmConfig& algorithm);
+models::ValueModel ChooseValueModel(const AlgorithmConfig& algorithm);
 
 }  // namespace reprise::rl
 

@@ -160,9 +160,9 @@ TEST(AlgorithmSectionTest, WordsOfPairsSelectTheirMembers) {
 }
 
 TEST(ValueModelTest, IsThatOfTheBaseline) {
-  EXPECT_EQ(ValueModelOf(AlgorithmConfig()), models::ValueModel::kNone);
-  EXPECT_EQ(ValueModelOf(Loaded({"name=ppo"})), models::ValueModel::kHead);
-  EXPECT_EQ(ValueModelOf(Loaded({"name=ppo", "value_model=network"})), models::ValueModel::kNetwork);
+  EXPECT_EQ(ChooseValueModel(AlgorithmConfig()), models::ValueModel::kNone);
+  EXPECT_EQ(ChooseValueModel(Loaded({"name=ppo"})), models::ValueModel::kHead);
+  EXPECT_EQ(ChooseValueModel(Loaded({"name=ppo", "value_model=network"})), models::ValueModel::kNetwork);
 }
 
 TEST(CheckAlgorithmTest, RejectsOptionsThatCannotBeCombined) {

@@ -261,7 +261,7 @@ absl::Status CheckEnvironment(const Config& config) {
 
 absl::Status CheckAdapters(const Config& config) {
   if (config.lora.r == 0) return absl::OkStatus();
-  if (ValueModelOf(config.algorithm) != models::ValueModel::kNetwork) return absl::OkStatus();
+  if (ChooseValueModel(config.algorithm) != models::ValueModel::kNetwork) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("algorithm.value_model network cannot be combined with lora.r ", config.lora.r,
                    ": its second model would be trained whole; set value_model to head, or lora.r to 0"));

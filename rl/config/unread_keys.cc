@@ -5,10 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "core/config/field_list.h"
-#include "core/status/check.h"
 #include "core/status/status_macros.h"
 #include "rl/config/algorithm_check.h"
 #include "rl/config/reward_choice.h"
@@ -17,8 +15,8 @@
 namespace reprise::rl {
 namespace {
 
-// A configuration whose keys are found by name. To list the keys takes longer than to compare all their values, so it
-// is done once for each.
+// A configuration and its keys, in the order of listing. To list them takes longer than to compare all their values, so
+// it is done once for each.
 class Keys {
  public:
   explicit Keys(const Config& config) : config_(config) { Visit(list_, config_); }
@@ -27,12 +25,6 @@ class Keys {
 
   Config& config() { return config_; }
   absl::Span<const config::Field> fields() const { return list_.fields(); }
-  const config::Field& Find(absl::string_view name) const {
-    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(name, absl::MaxSplits('.', 1));
-    const config::Field* field = list_.Find(parts.first, parts.second);
-    CHECK(field != nullptr);
-    return *field;
-  }
 
  private:
   Config config_;
@@ -47,28 +39,27 @@ class SettingFinder {
 
   std::vector<std::string> All() {
     std::vector<std::string> keys;
-    for (const config::Field& field : with_.fields()) {
-      if (IsChosen(field)) keys.push_back(field.Name());
+    for (size_t i = 0; i < with_.fields().size(); ++i) {
+      if (IsChosen(i)) keys.push_back(with_.fields()[i].Name());
     }
     return keys;
   }
 
-  // `field`: of any list.
-  bool IsChosen(const config::Field& field) {
-    const std::string name = field.Name();
-    const config::Value value = with_.Find(name).Get();
-    if (field.section != "algorithm") return value != defaults_.Find(name).Get();
-    SetOthers(field.key);
-    return value != without_.Find(name).Get();
+  // i: in the order of listing.
+  bool IsChosen(size_t i) {
+    const config::Field& field = with_.fields()[i];
+    if (field.section != "algorithm") return field.Get() != defaults_.fields()[i].Get();
+    SetOthers(i);
+    return field.Get() != without_.fields()[i].Get();
   }
 
  private:
   // Sets every key of [algorithm] but this one, in the order of listing.
-  void SetOthers(absl::string_view key) {
+  void SetOthers(size_t but) {
     without_.config().algorithm = {};
     for (size_t i = 0; i < with_.fields().size(); ++i) {
       const config::Field& field = with_.fields()[i];
-      if (field.section == "algorithm" && field.key != key) without_.fields()[i].Put(field.Get());
+      if (i != but && field.section == "algorithm") without_.fields()[i].Put(field.Get());
     }
   }
 
@@ -93,9 +84,10 @@ std::vector<UnreadKey> FindUnread(const Config& config) {
   Config listed = config;
   config::FieldList list;
   Visit(list, listed);
-  for (const config::Field& field : list.fields()) {
+  for (size_t i = 0; i < list.fields().size(); ++i) {
+    const config::Field& field = list.fields()[i];
     const config::Condition* const unmet = field.FirstUnmet();
-    if (unmet == nullptr || !settings.IsChosen(field)) continue;
+    if (unmet == nullptr || !settings.IsChosen(i)) continue;
     (unmet->is_scope ? of_others : unread).push_back({field.Name(), unmet->needs, unmet->is_scope});
   }
   of_others.insert(of_others.end(), unread.begin(), unread.end());

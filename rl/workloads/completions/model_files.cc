@@ -99,7 +99,7 @@ absl::StatusOr<models::DecoderConfig> ReadDecoderConfig(const ModelConfig& model
 
 absl::StatusOr<models::DecoderConfig> ReadTrainedDecoderConfig(const Config& config) {
   ASSIGN_OR_RETURN(models::DecoderConfig decoder, ReadDecoderConfig(config.model));
-  decoder.value_model = ValueModelOf(config.algorithm);
+  decoder.value_model = ChooseValueModel(config.algorithm);
   if (config.lora.r == 0) return decoder;
   decoder.lora = AdaptersOf(config.lora);
   RETURN_IF_ERROR(models::ValidateDecoderConfig(decoder));

@@ -99,7 +99,7 @@ MemoryEstimate EstimateMemory(const Config& config, const models::DecoderConfig&
   AddProgram(config, layout, ranks, &estimate);
   AddTiedEmbedding(decoder, layout, at_work, &estimate);
   AddCopies(config, decoder, layout, &estimate);
-  if (Estimator(config.algorithm) == KlEstimator::kExact) {
+  if (NeedsReference(config.algorithm) && Estimator(config.algorithm) == KlEstimator::kExact) {
     AddReferencePass(decoder, rows, value("g"), at_work, &estimate);
   }
   AddMergedModel(config, decoder, &estimate);

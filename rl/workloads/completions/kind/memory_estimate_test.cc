@@ -1,5 +1,6 @@
 #include "rl/workloads/completions/kind/memory_estimate.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "core/comm/exchange/buffer_pool.h"
@@ -47,6 +48,19 @@ TEST_F(MemoryEstimateTest, ARankPerShardHoldsOneGradientAndExchangesIt) {
   EXPECT_EQ(FindBytes(alone, "exchange between ranks"), 0);
   EXPECT_GT(FindBytes(shared, "exchange between ranks"), 0);
   EXPECT_LT(FindBytes(shared, "optimizer slices"), FindBytes(alone, "optimizer slices") / 4);
+}
+
+TEST_F(MemoryEstimateTest, AnExactDivergenceNeedsTheReferencesPassOnlyWhereItHasAWeight) {
+  const auto has_pass = [](double beta) {
+    Config config;
+    config.algorithm = FindAlgorithm("agemem").value();
+    SetBeta(beta, &config.algorithm);
+    const MemoryEstimate estimate = EstimateRunMemory(config);
+    return std::any_of(estimate.items.begin(), estimate.items.end(),
+                       [](const MemoryItem& item) { return item.what == "the reference's activations"; });
+  };
+  EXPECT_TRUE(has_pass(0.1));
+  EXPECT_FALSE(has_pass(0));
 }
 
 TEST_F(MemoryEstimateTest, AdaptersLeaveGradientsAndMomentsOfThemselvesAloneAndAReferenceSharesTheFrozenModel) {
