@@ -169,7 +169,7 @@ TEST(FieldListDeathTest, ListsEachSectionAndKeyOnce) {
   Everything all;
   FieldList list = FieldsOf(all);
   EXPECT_DEATH(list.Section("first", Kind::kSemantic, ""), "HasSection");
-  EXPECT_DEATH(list.Bool("rate", all.flag, ""), "Find");
+  EXPECT_DEATH(list.Bool("rate", all.flag, ""), "key != key .rate vs. rate");
   EXPECT_DEATH(FieldList().Bool("flag", all.flag, ""), "sections_");
 }
 
